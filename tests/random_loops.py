@@ -96,8 +96,10 @@ RESULTS = (
 def text_of(seed: int) -> str:
     """A program."""
     pick = random.Random(seed)
-    lines = ["def program(a, M, X, Y, c, F):", "    n = len(X)", "    s, r = np.float64(0.3), 0.9"]
-    lines += ["    b = a * 2.0", "    x = X[0]", "    out = [a * 0.5]"]
+    first = pick.choice(("np.float64(0.3)", "np.float64(0.3)", "0.3", "0"))
+    lines = ["def program(a, M, X, Y, c, F):", "    n = len(X)", f"    s, r = {first}, 0.9"]
+    lines.append(f"    b = {pick.choice(('a * 2.0', 'a * 2.0', 'a * 2.0', '0.0'))}")
+    lines += ["    x = X[0]", "    out = [a * 0.5]"]
     lines += ["    u, z = tnp.array(a), tnp.zeros((n, 3))"]
     lines += [
         "    def helper(p, q):",
@@ -146,7 +148,7 @@ def differs(seed: int, n: int, second: bool) -> str:
         with assuming(least_rolled_nodes=10**9):
             try:
                 wanted = computed(f, n, second)
-            except (tj.TracejitError, RecursionError, IndexError, ValueError):
+            except (tj.TracejitError, RecursionError, IndexError, ValueError, TypeError):
                 return ""
         with assuming(least_rolled_steps=4, least_rolled_nodes=8):
             found = computed(f, n, second)

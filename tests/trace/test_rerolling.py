@@ -586,3 +586,58 @@ def test_decisions_write_all_steps() -> None:
             wanted = np.sin(wanted) * 0.9 + 0.1
         np.testing.assert_allclose(f(x), wanted)
     assert "because the function decides by values" in f.explain()
+
+
+@pytest.mark.parametrize("first", [0.0, 0, 1.5, np.float64(0.5)])
+def test_no_step_is_written_out_for_what_a_loop_begins_with(first: Any) -> None:
+    """A number of Python's takes the type that it has after the first step."""
+
+    def f(x, ys):
+        total, rows, level = first, first, x[0]
+        for y in ys:
+            level = level + 0.5 * np.tanh(y - level)
+            rows = rows + level * np.sin(x)
+            total = total + level * level + np.sum(rows * y)
+        return total
+
+    args = normal(3), normal(40)
+    nodes = nodes_of(f, args)
+    (loop,) = loops_in(nodes)
+    assert loop.params["length"] == 40
+    assert len(nodes) < 10
+    value, gradient = tj.value_and_grad(f)(*args)
+    assert value == pytest.approx(f(*args))
+    with unrolled():
+        np.testing.assert_allclose(gradient, tj.grad(fresh(f))(*args), rtol=1e-9)
+
+
+def test_a_number_that_is_no_part_of_the_types_is_told_apart() -> None:
+    """A number summed up in float32 stays float32, one of float64 does not."""
+
+    def f(x, ys):
+        total = 0.1
+        for y in ys:
+            total = total + np.sin(y) * x + x * x
+        return total
+
+    args = np.float32(0.3), normal(60).astype(np.float32)
+    found = tj.function(f)(*args)
+    assert found.dtype == np.float32
+    assert found == pytest.approx(f(*args), rel=1e-5)
+
+
+def test_the_last_step_is_no_other() -> None:
+    """What only a next step would read is computed in the last one, too."""
+
+    def f(x, ys):
+        total = 0.0
+        for y in ys:
+            total = total + np.sin(x) * y
+            x = np.cos(x * y) + 0.1 * x
+        return total
+
+    args = normal(3)[0], normal(50)
+    nodes = nodes_of(f, args)
+    (loop,) = loops_in(nodes)
+    assert (loop.params["length"], len(nodes)) == (50, 1)
+    assert tj.function(f)(*args) == pytest.approx(f(*args))

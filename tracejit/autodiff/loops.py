@@ -274,7 +274,8 @@ class LoopDerivative:
             return LoopRange(None, backwards, np.max(count) if count.shape else count)
         length, reverse = node.params["length"], node.params["reverse"] != backwards
         number = self.operands[-1] if length is None else None
-        return LoopRange(length, reverse, number, node.params.get("checkpoint", False))
+        is_checkpoint, size = node.params.get("checkpoint", False), node.params.get("size")
+        return LoopRange(length, reverse, number, is_checkpoint, size)
 
     def _stacks(self, values: Sequence[Value]) -> list[Tensor]:
         """The values of the body at each step, from a loop that extends this one, or what a

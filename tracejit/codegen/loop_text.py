@@ -189,8 +189,14 @@ def _loop_lines(
     for name, value in zip(results[count:], node.results[count:], strict=True):
         if value.type.form != "list":
             yield f"{name} = {spell.bind(empty_text(value.type))}"
+        elif isinstance(node.op, While):
+            yield f"{name} = []"
         else:
-            yield f"{name} = []" if steps is None else f"{name} = [None] * {steps}"
+            yield f"{name} = [None] * {literal(params['length']) if steps is None else steps}"
+    if "size" in params:  # sizes in the text are of this name until the end of the step
+        given[step] = name = _free(step.base or "t", taken)
+        graph.sizes.symbols[params["size"]].name = name
+        taken.add(name)
     wanted = dict(zip(inside.results, results, strict=False))
     known = {**given, **variables(inside, taken - set(results[:count]), given, wanted)}
     kind = StepExpressions if in_floats else type(spell)
@@ -281,14 +287,22 @@ def _stacked(
     name: str, value: Value, step: str, appends: bool, plan: Plan, fixed: Sequence[Value]
 ) -> Callable[[str], str]:
     """The statement that stacks a row of the list or array `name`; a list gets a copy of what may
-    be updated in place after the loop."""
-    copied = value.type.form == "array" and plan.kept and plan.storages.root(value) in fixed
+    be updated in place later."""
+    root = plan.storages.root(value)
+    copied = value.type.form == "array" and bool(plan.kept and root in fixed)
+    if value.type.form == "array" and value.type.sizes is not None:
+        copied = root is not value or value.node is None or root in updated_roots(plan)
 
     def statement(text: str) -> str:
         row = f"({text}).copy()" if copied else text
         return f"{name}.append({row})" if appends else f"{name}[{step}] = {row}"
 
     return statement
+
+
+def updated_roots(plan: Plan) -> set[Value]:
+    """The storages of what statements update in place."""
+    return {plan.storages.root(value) for value in plan.overwrites.values()}
 
 
 def _item(value: Value, operand: Value) -> str:

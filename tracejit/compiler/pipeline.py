@@ -37,7 +37,7 @@ from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ops.op import LIBRARIES
 from tracejit.passes.cse import share, share_decompositions
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.detach import detach
+from tracejit.passes.detach import detach, detach_in_step
 from tracejit.passes.driver import Pass, run_in_turn
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
@@ -72,7 +72,12 @@ PASSES = (
     Pass(improve),
     Pass(detach, is_exact=True),
 )
-BODY_PASSES = (*PASSES[:-1], Pass(update_in_place), Pass(drop_dead, is_exact=True), PASSES[-1])
+BODY_PASSES = (
+    *PASSES[:-1],
+    Pass(update_in_place),
+    Pass(drop_dead, is_exact=True),
+    Pass(detach_in_step, is_exact=True),
+)
 
 
 class Recorded(NamedTuple):

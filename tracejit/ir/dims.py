@@ -57,10 +57,11 @@ class Dim:
             if not one:
                 total += factor
                 continue
-            bounds = [self.sizes.symbols[index].least for index in one]
-            if factor < 0 or any(bound is None or bound < 0 for bound in bounds):
+            symbols = [self.sizes.symbols[index] for index in one]
+            if any((-1 if symbol.least is None else symbol.least) < 0 for symbol in symbols):
                 return -np.inf
-            total += factor * math.prod(bounds)
+            bounds = [symbol.least if factor > 0 else symbol.most for symbol in symbols]
+            total += -np.inf if None in bounds else factor * math.prod(bounds)
         return total
 
     @property
@@ -407,12 +408,14 @@ def _estimated(size: Any) -> int:
     total = 0
     for one, factor in size.key:
         for index in one:
-            definition = size.sizes.symbols[index].definition
-            if definition is None:
-                factor *= max(ESTIMATE, size.sizes.symbols[index].least)
+            symbol = size.sizes.symbols[index]
+            if symbol.most is not None:
+                factor *= (symbol.least + symbol.most) // 2
+            elif symbol.definition is None:
+                factor *= max(ESTIMATE, symbol.least)
             else:
-                left, right = map(_estimated, definition[1:])
-                factor *= left // max(right, 1) if definition[0] == "//" else max(right, 1) // 2
+                sign, left, right = symbol.definition[0], *map(_estimated, symbol.definition[1:])
+                factor *= left // max(right, 1) if sign == "//" else max(right, 1) // 2
         total += factor
     return total
 

@@ -7,7 +7,8 @@
 
 One node a line: results with their types, the op (`op@2` in recompute region 2), operands,
 parameters, and the user's line where it changes. A graph whose types have free dimensions names
-them under the head, with what must hold of them: `sizes n m where n > 2`. Numbers stand in place
+them under the head, with what must hold of them: `sizes n m where n > 2`; sizes that differ from
+step to step of a loop stand there with their bounds: `steps t<9`. Numbers stand in place
 of a name: `2.0` is a Python number, `f4(2.0)` a NumPy scalar. An array constant has a line of its
 own under the head, with its elements or, if large, their hash. The body of a loop stands under the
 node that owns it, indented, after the parameter that holds it:
@@ -33,6 +34,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import Location, location_text
 from tracejit.ir.size_parser import parse_sizes, read_sizes
 from tracejit.ir.sizes import Sizes
+from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ir.types import ArrayType, Operation, dtype_letters, parse_type
 from tracejit.support.errors import fail
@@ -140,7 +142,9 @@ def _cells(node: Node, texts: dict[ArrayType, str]) -> tuple[str, str, str]:
 
 
 def _sizes_line(sizes: Sizes) -> list[str]:
-    """The line that names the free dimensions, if there are any."""
+    """The line that names the free dimensions or those of steps, if there are any."""
+    if type(sizes) is StepSizes:
+        return list(filter(None, [sizes.line()]))
     names = [sizes.symbols[index].name for index in sizes.free()]
     conditions = sizes.conditions()
     where = f" where {', '.join(conditions)}" if conditions else ""
@@ -149,6 +153,8 @@ def _sizes_line(sizes: Sizes) -> list[str]:
 
 _HEAD = re.compile(r"graph (\S+)\((.*)\) ->(?: (.*))?")
 _SIZES = re.compile(r"  sizes ([\w ]+?)(?: where (.+))?")
+_STEPS = re.compile(r"  steps (.+)")
+_STEP = re.compile(r"(\w+)<(\d+)")
 _CONSTANT = re.compile(r"  (\S+) (\S+) = constant (\S+)")
 _NODE = re.compile(r"  (.+?)  +(.+?) += (\w+)(?:@(\d+))?(.*)")
 _BODY = re.compile(r"    (\w+): (graph .*)")
@@ -164,6 +170,11 @@ def parse_graph(
     A parameter that was printed by a function's name stays that name.
     """
     lines = text.splitlines()
+    steps = _STEPS.fullmatch(lines[1]) if lines[1:] else None
+    if steps:
+        of_steps = StepSizes()
+        known = {name: of_steps.step(int(count)) for name, count in _STEP.findall(steps[1])}
+        return _parsed([lines[0], *lines[2:]], ops, constants or {}, of_steps, known)
     found = _SIZES.fullmatch(lines[1]) if lines[1:] else None
     owner = Sizes() if found else None
     sizes = read_sizes(owner, found[1].split(), found[2]) if found and owner else {}

@@ -69,10 +69,10 @@ class Symbol:
     """A free dimension, or a quotient or remainder of such by its `definition`.
 
     `number` is what it is in this call, `least` how much it is at least wherever the recording
-    holds, None where that is not known. `label` is what the user calls it.
+    holds, `most` how much at most, None where that is not known. `label` is what the user calls it.
     """
 
-    __slots__ = ("definition", "label", "least", "name", "number")
+    __slots__ = ("definition", "label", "least", "most", "name", "number")
 
     def __init__(
         self, number: int, least: int | None, definition: tuple[str, Any, Any] | None = None
@@ -80,6 +80,7 @@ class Symbol:
         """Make a symbol without a name."""
         self.number = number
         self.least = least
+        self.most: int | None = None
         self.definition = definition
         self.label = self.name = ""
 

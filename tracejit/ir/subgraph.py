@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any
 
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
+from tracejit.ir.step_sizes import differs_in_size
 from tracejit.ir.types import ArrayType
 from tracejit.support.words import identifier
 
@@ -187,11 +188,13 @@ def every_node(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def dependents(nodes: Sequence[Node], inputs: Collection[Value]) -> list[Node]:
-    """The nodes that depend on `inputs`, and those with an effect that is no decision."""
+    """The nodes that depend on `inputs` or on the number of a step by their sizes, and those with
+    an effect that is no decision."""
     inside = set(inputs)
     found = []
     for node in nodes:
-        if not inside.isdisjoint(node.operands) or (node.op.effect and node.op.vjp != ()):
+        is_effect = node.op.effect and node.op.vjp != ()
+        if not inside.isdisjoint(node.operands) or is_effect or differs_in_size(node):
             found.append(node)
             inside.update(node.results)
     return found

@@ -7,6 +7,8 @@ The results of the node are the last carried values, then the stacked arrays. In
 run from the last to the first: element t of a sliced and of a stacked array belongs to step t.
 Where `length` is None, the last operand is the number of steps; what is sliced and stacked then are
 lists. With checkpoint=True nothing is stacked for a derivative but what each step begins with.
+Where sizes in the body differ from step to step, `size` is the number of their symbol, which stands
+for the number of the step (`ir/step_sizes.py`). What is stacked of such values are lists, too.
 
 while(*invariants, *initial, body=step, condition=test, invariants=2, carried=1) runs its body as
 long as its condition is true. Both take what the body of a loop takes, with nothing sliced. What is
@@ -33,6 +35,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.step_sizes import params_at
 from tracejit.ir.subgraph import Subgraph
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.op import OPS, Op, defop
@@ -86,7 +89,7 @@ def _element_like(type: ArrayType, taken: ArrayType) -> ArrayType:
 def stacked_type(type: ArrayType, length: int | None) -> ArrayType:
     """The type of what stacks values of `type`: an array, or a list where their number is not
     known."""
-    if length is None:
+    if length is None or type.sizes is not None:
         return type.with_form("list")
     return ArrayType((length, *type.shape), type.dtype)
 
@@ -162,12 +165,14 @@ class Loop(ControlFlow):
         is_known = params["length"] is not None
         steps = range(params["length"] if is_known else operands[-1])
         stacks = [
-            np.empty((len(steps), *type.shape), type.dtype) if is_known else [None] * len(steps)
+            np.empty((len(steps), *type.shape), type.dtype)
+            if is_known and type.sizes is None
+            else [None] * len(steps)
             for type in body.output_types[carried:]
         ]
         for t in reversed(steps) if params["reverse"] else steps:
             elements = [_element(x, t, value.type) for x, value in zip(sliced, rows, strict=True)]
-            found = run(body.graph, [*fixed, *state, *elements, t])
+            found = run(body.graph, [*fixed, *state, *elements, t], params.get("size"))
             state = tuple(found[:carried])
             for whole, row in zip(stacks, found[carried:], strict=True):
                 whole[t] = row
@@ -225,15 +230,17 @@ def _several(results: Sequence[Any]) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def run(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
-    """The outputs of a graph for arguments, node by node."""
+def run(graph: Graph, arguments: Sequence[Any], size: int | None = None) -> list[Any]:
+    """The outputs of a graph for arguments, node by node. The last argument is the number that the
+    symbol `size` stands for, if there is one."""
     known = dict(zip(graph.inputs, arguments, strict=True))
 
     def data(value: Value) -> Any:
         return value.data if isinstance(value, Constant) else known[value]
 
     for node in graph.nodes:
-        found = node.op.evaluate(*map(data, node.operands), **node.params)
+        params = node.params if size is None else params_at(node, graph, size, arguments[-1])
+        found = node.op.evaluate(*map(data, node.operands), **params)
         known.update(zip(node.results, found if len(node.results) > 1 else (found,), strict=True))
     return [data(value) for value in graph.outputs]
 

@@ -25,16 +25,24 @@ graph f(x: f8[9]) -> out: f8[9], c: f8[2]
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
-from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.op import OPS
 from tracejit.passes.rebuild import rebuild
 
 
 def detach(graph: Graph) -> Graph:
     """`graph` with copies of the parts that are read after the update of what they are part of."""
-    chosen = _late_parts(graph)
+    return _detached(graph, _late_parts(graph, frozenset(graph.inputs)))
+
+
+def detach_in_step(graph: Graph) -> Graph:
+    """The body `graph` with such copies; it may own what it is handed, too."""
+    return _detached(graph, _late_parts(graph, frozenset()))
+
+
+def _detached(graph: Graph, chosen: set[Node]) -> Graph:
     if not chosen:
         return graph
 
@@ -49,8 +57,8 @@ def detach(graph: Graph) -> Graph:
     return rebuild(graph, rewrite)
 
 
-def _late_parts(graph: Graph) -> set[Node]:
-    """The views to copy."""
+def _late_parts(graph: Graph, foreign: Set[Value]) -> set[Node]:
+    """The views to copy; what is `foreign` is never updated in place."""
     last = dict.fromkeys(graph.outputs, len(graph.nodes))
     views: dict[Value, list[Node]] = {}
     for number, node in enumerate(graph.nodes):
@@ -64,7 +72,7 @@ def _late_parts(graph: Graph) -> set[Node]:
         if node.op.statements is None or not node.op.inplace or base is None:
             continue
         late = _read_after(now, base, views, last)
-        if last[base] > now or base.node is None:
+        if last[base] > now or base in foreign or isinstance(base, Constant):
             continue
         copied = sum(view.results[0].type.estimated_size for view in late)
         if copied < base.type.estimated_size:

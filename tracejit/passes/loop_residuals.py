@@ -25,7 +25,9 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from tracejit.ir.dims import estimated
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.step_sizes import differs_in_size
 from tracejit.ir.subgraph import bodies_of, needed_for
 from tracejit.ops.control_flow import (
     body_inputs,
@@ -109,7 +111,7 @@ class _Common:
         """Find what is common to the bodies of two loops of `graph`, where all is computed
         `in_steps` or what can be is computed for all steps at once."""
         self.first, self.second = first, second
-        self.in_steps = in_steps
+        self.in_steps = in_steps or "size" in second.params
         self.length: int = second.params["length"]
         mine, yours = first.params["body"].graph, second.params["body"].graph
         self.body = yours
@@ -121,7 +123,10 @@ class _Common:
         self.there = self._inputs()
         self.leaves = [value for value in body_inputs(second).sliced if value in self.there]
         equal = {_key_of(constant): constant for constant in self.wide.constants()}
+        is_alike = first.params.get("size") == second.params.get("size")
         for node in yours.nodes:
+            if not is_alike and differs_in_size(node):
+                continue
             if _may_move(node) and all(
                 isinstance(value, Constant) or value in self.there for value in node.operands
             ):
@@ -246,7 +251,7 @@ def computing_time(node: Node) -> tuple[float, float]:
     """The time that the call of a node takes, and that of its elements, in nanoseconds."""
     model = costs()
     types = [value.type for value in node.operands]
-    operations: float = node.op.cost(*types, **node.params)
+    operations: float = estimated((node.op.cost(*types, **node.params),))
     made = node.results[0].type
     if node.op.elementwise:
         operations = min(operations, model.slowest_element * made.estimated_size)

@@ -4,7 +4,7 @@ that they are handed.
 A step owns the carried arrays that it updates, so that an update touches no more than the part:
 
 - a sum of an array and of parts placed in zeros is additions to these parts, whatever the order of
-  the terms;
+  the terms, and so is a difference;
 - what is updated need not be a copy of the array, as an update leaves its operand as it is.
 
 The last bits of sums may change, and the signs of zeros.
@@ -32,9 +32,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ops.arithmetic import add
+from tracejit.ops.arithmetic import add, subtract
 from tracejit.ops.indexing import add_at, add_slice, put_at, put_slice
-from tracejit.ops.updates import add_item
+from tracejit.ops.updates import add_item, subtract_item
 from tracejit.passes.emission import emit, readers_of
 from tracejit.passes.rebuild import rebuild
 
@@ -45,7 +45,7 @@ def update_in_place(graph: Graph) -> Graph:
     """`graph`, the body of a loop, with updates of the arrays that it is handed."""
     readers = readers_of(graph)
     idle = _idle_copies(graph)
-    sums = {node for node in graph.nodes if node.op is add}
+    sums = {node for node in graph.nodes if node.op is add or node.op is subtract}
     if not idle and not sums:
         return graph
     uses: Counter[Value] = Counter()
@@ -83,10 +83,11 @@ def _idle_copies(graph: Graph) -> set[Node]:
 def _accumulated(
     graph: Graph, node: Node, operands: tuple[Value, ...], uses: Mapping[Value, int]
 ) -> Value | None:
-    """A sum as additions to parts of one operand; None where the other is no sum of parts in zeros
-    that nothing else reads."""
+    """A sum as additions to parts of one operand, a difference as subtractions; None where the
+    other is no sum of parts in zeros that nothing else reads."""
     first, second = operands
-    pairs = [(first, second), (second, first)]
+    pairs = [(first, second), (second, first)] if node.op is add else [(first, second)]
+    update = add_item if node.op is add else subtract_item
     for total, parts in pairs if first.node is None else pairs[::-1]:
         if total.type is not node.results[0].type or parts.type is not total.type:
             continue
@@ -97,7 +98,7 @@ def _accumulated(
             indices = term.operands[1:] if is_first else term.operands[1:-1]
             unique = term.op is not add_at and term.params.get("unique", True)
             params = {"index": term.params["index"], "unique": unique}
-            total = emit(graph, node, add_item, (total, *indices, placed), **params)
+            total = emit(graph, node, update, (total, *indices, placed), **params)
         if terms:
             return total
     return None

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit.ir.graph import PLACE, Constant, Graph, Node, Value, replace_values
+from tracejit.ir.step_sizes import differs_in_size
 from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ir.value_names import ValueNames
 from tracejit.ops.branches import may_raise
@@ -180,6 +181,8 @@ def _hoisted(
         known.update(zip(body.inputs[:first], operands, strict=False))
         for inner in body.nodes:
             if inner.op.effect or isinstance(inner.op, ControlFlow) or may_raise(inner):
+                continue
+            if differs_in_size(inner):
                 continue
             if inner.op is full and not with_fills:
                 continue

@@ -71,7 +71,8 @@ class Findings:
     `effects` are the kinds of what happens outside of it, "events" or the names of ops.
     `keeps_apart` says that it differentiates by what it computes more than once, `takes_gradients`
     that it takes gradients by its own arguments, None before that was asked. `attributes` are those
-    that it has read, `closing` what is known of its loops.
+    that it has read, `closing` what is known of its loops. `rolls_sizes` says that loops in which
+    sizes differ from step to step may be one node.
     """
 
     def __init__(self) -> None:
@@ -79,6 +80,7 @@ class Findings:
         self.closing = Closing()
         self.effects: set[str] = set()
         self.keeps_apart = False
+        self.rolls_sizes = True
         self.takes_gradients: bool | None = None
         self.attributes = Attributes()
 

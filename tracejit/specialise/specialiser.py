@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tracejit.compiler.kernel import make_kernel
+from tracejit.ir.step_sizes import NotForAllSteps
 from tracejit.runtime.dispatch import Entry, make_entry
 from tracejit.runtime.single_flight import SingleFlight
 from tracejit.specialise import purity_check
@@ -86,7 +87,11 @@ class Specialiser(NamedTuple):
         record = functools.partial(self._record, request, free)
         is_watched = purity_check.is_on()
         recorded = purity_check.recorded_twice(self.callee, record) if is_watched else record()
-        found = self._compiled(recorded, request)
+        try:
+            found = self._compiled(recorded, request)
+        except NotForAllSteps:
+            self.callee.findings.rolls_sizes = False
+            return self.specialise(request, free)
         is_quiet = changes_by_others() == others
         self.history.note(found, reason, known, self.callee.shapes.fixed, is_quiet)
         return found

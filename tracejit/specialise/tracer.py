@@ -9,6 +9,7 @@ from typing import Any
 
 from tracejit.autodiff.rules import RULES_FOR_NUMPY
 from tracejit.ir.graph import Value
+from tracejit.ir.step_sizes import NotForAllSteps
 from tracejit.ops.branches import ENSURE, may_raise
 from tracejit.passes.dce import needed_nodes
 from tracejit.runtime.dispatch import numpy_generator
@@ -83,6 +84,9 @@ class Tracer:
             return self._recorded(request)
         except MustKeepApart:
             self.findings.keeps_apart = True
+            return self._tried(request, tries)
+        except NotForAllSteps:
+            self.findings.rolls_sizes = False
             return self._tried(request, tries)
         except CannotClose:
             if not tries:
@@ -162,6 +166,7 @@ class Tracer:
         recording = Recording(name, captures, request.forced)
         recording.exact = self.options.exact
         recording.keeps_apart = self.findings.keeps_apart
+        recording.rolls_sizes = self.findings.rolls_sizes and sizes is None
         loops = OpenLoops(recording, self.findings.closing)
         if sizes is None and not recording.keeps_apart:
             recording.loops = loops

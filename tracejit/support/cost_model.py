@@ -171,6 +171,8 @@ class Loops:
     """Fewest steps of a loop that becomes one node, ..."""
     least_rolled_nodes: Count = 400
     """... fewest nodes of all of them, ..."""
+    least_sized_nodes: Count = 40
+    """... or of those whose sizes differ from step to step, ..."""
     most_rolled_elements: Elements = 512
     """... where no array in a step is larger than this, ..."""
     rolled_nodes_of_large: Count = 10

@@ -37,9 +37,13 @@ class LoopSearch:
     """A search for loops among `nodes`; `places` are the values that something holds."""
 
     def __init__(
-        self, recording: Recording, nodes: Sequence[Node], places: Mapping[Value, Value]
+        self,
+        recording: Recording,
+        nodes: Sequence[Node],
+        places: Mapping[Value, Value],
+        sizes_differ: bool = False,
     ) -> None:
-        """Find out what is needed, and spell the nodes."""
+        """Find out what is needed, and spell the nodes; whether `sizes_differ` in steps."""
         self.nodes = nodes
         self.roots = set(places.values())
         self.needed = np.zeros(len(nodes), dtype=bool)
@@ -58,7 +62,9 @@ class LoopSearch:
             live.update(node.operands)
             if _is_alone(node) or not assigned.isdisjoint(node.results):
                 alone.add(node)
-        self.word = Word(nodes, alone)
+        self.word = Word(nodes, alone, sizes_differ)
+        model = costs()
+        self.least = model.least_sized_nodes if sizes_differ else model.least_rolled_nodes
         self.is_taken = np.zeros(len(nodes), dtype=bool)
         self.notes = [
             LoopNote(where, 0, reason)
@@ -72,7 +78,7 @@ class LoopSearch:
         misfits: list[tuple[Repetition, Misfit]] = []
         for repetition in self.word.repetitions(costs().least_rolled_steps):
             start, stop, _ = repetition
-            large = stop - start >= costs().least_rolled_nodes
+            large = stop - start >= self.least
             if self.is_taken[start:stop].any() or not (large or self._may_add_rows(repetition)):
                 continue
             body = self._body(repetition)
@@ -95,6 +101,8 @@ class LoopSearch:
         large arrays go through several steps in tiles."""
         if not body.kept or self.adds_rows(body):
             return bool(body.kept)
+        if body.sizes:
+            return body.length * len(body.kept) >= self.least
         model = costs()
         pattern = [self.nodes[k] for k in body.positions[0, body.kept].tolist()]
         made = [node for node in pattern if node.op is not set_item]
@@ -154,6 +162,8 @@ class LoopSearch:
                 continue
             node = self.nodes[int(body.positions[0, column])]
             type = node.results[slot - body.slots[column]].type
+            if slot in body.sizes:
+                return Misfit(node, "an array whose size differs in steps is read after the loop")
             last = number == body.length - 1 and any(slot == one.slot for one in body.carried)
             if not last and element_type(stacked_type(type, body.length)) is not type:
                 return Misfit(node, "a Python number of each step is read after the loop")
@@ -161,6 +171,8 @@ class LoopSearch:
         for slot in carried:
             column = body.column_of(slot)
             node = self.nodes[int(body.positions[0, column])]
+            if slot in body.sizes:
+                return Misfit(node, "what is handed on from step to step changes its size")
             if node.results[slot - body.slots[column]].type.form in ("weak", "handle"):
                 return Misfit(node, "a Python number is handed on from step to step")
         return body

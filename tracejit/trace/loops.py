@@ -38,12 +38,13 @@ class LoopInputs(NamedTuple):
 class LoopRange(NamedTuple):
     """The steps of a loop: how many, and whether from the last to the first. Where `length` is
     None, it is a `number` that is recorded. With `checkpoint` nothing is kept for the derivative
-    but what each step began with."""
+    but what each step began with. `size` is the symbol of sizes that differ in steps."""
 
     length: Any
     reverse: bool
     number: Tensor | None = None
     checkpoint: bool = False
+    size: int | None = None
 
 
 class Side(NamedTuple):
@@ -139,6 +140,7 @@ def emit_loop(
         "length": steps.length,
         "reverse": steps.reverse,
         **({"checkpoint": True} if steps.checkpoint else {}),
+        **({} if steps.size is None else {"size": steps.size}),
     }
     tail = () if steps.number is None else (steps.number,)
     found = op_for(LOOP, kept)(*fixed, *initial, *sliced, *tail, **params)

@@ -2,8 +2,10 @@
 
 Each node has a letter. Nodes of equal letters may be one operation at different steps: they apply
 the same op at the same line to operands of the same types, with the same parameters but for numbers
-in an index. A loop of Python's leaves a repetition in the word that the letters spell. Whether its
-steps fit together is for `step_columns.py` to find out.
+in an index. Elementwise operations need only have results of the same types. Where sizes may
+differ, types are the same but for sizes, and parameters but for sizes and bounds of slices. A loop
+of Python's leaves a repetition in the word that the letters spell. Whether its steps fit together
+is for `step_columns.py` to find out.
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ import numpy as np
 
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Subgraph, bodies_of
+from tracejit.ir.types import ArrayType
 from tracejit.ops.control_flow import OWNERS
 from tracejit.ops.indexing import getitem
 from tracejit.ops.marker_ops import FIXED_RULES, IDENTITY, OVERRIDE
 from tracejit.ops.updates import set_item
+from tracejit.trace.moving_numbers import blanked
 
 Index = tuple[Any, ...]
 
@@ -39,10 +43,13 @@ class Word:
     `offsets[i]` to `offsets[i + 1]`.
     """
 
-    def __init__(self, nodes: Sequence[Node], unique: Collection[Node]) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], unique: Collection[Node], sizes_differ: bool = False
+    ) -> None:
         """Spell `nodes`; those that are `unique` have letters of their own."""
         self.nodes = nodes
-        self.letters = np.array(_letters(nodes, unique), dtype=np.int64)
+        self.sizes_differ = sizes_differ
+        self.letters = np.array(_letters(nodes, unique, sizes_differ), dtype=np.int64)
         self.values: list[Value] = []
         self.outside: list[Value] = []
         self.numbers: dict[Value, int] = {}
@@ -189,25 +196,31 @@ def _distances(letters: np.ndarray, steps: int) -> list[int]:
     return distances
 
 
-def _letters(nodes: Sequence[Node], unique: Collection[Node]) -> list[int]:
+def _letters(nodes: Sequence[Node], unique: Collection[Node], sizes_differ: bool) -> list[int]:
     known: dict[Any, int] = {}
     found = []
+    kinds: dict[ArrayType, Any] = {}
     for node in nodes:
         if node in unique:
             key: Any = node
         else:
-            types = [value.type for value in node.operands]
+            # Python numbers that the first step begins with take the type of what follows on them.
+            types: list[Any] = [] if node.op.elementwise else [v.type for v in node.operands]
             types += [value.type for value in node.results]
-            key = (node.op, node.where, _parameters(node), *types)
+            if sizes_differ:
+                types = [kinds.setdefault(t, (t.dtype, t.form, t.ndim)) for t in types]
+            key = (node.op, node.where, _parameters(node, sizes_differ), *types)
         found.append(known.setdefault(key, len(known)))
     return found
 
 
-def _parameters(node: Node) -> Any:
+def _parameters(node: Node, sizes_differ: bool) -> Any:
     """The parameters of a node as part of its letter."""
     params = node.params
     if not params or node.op is IDENTITY:
         return ()
+    if sizes_differ and ("index" in params or "shape" in params):
+        return blanked(params)
     if node.op is getitem or node.op is set_item:
         return tuple([type(entry) if type(entry) is int else entry for entry in params["index"]])
     return exact_parameters(node)

@@ -54,7 +54,8 @@ def current_recording() -> Recording | None:
 
 
 class Recording(Recorder):
-    """One run of a function under the recorder; one that `keeps_apart` takes nothing for equal."""
+    """One run of a function under the recorder; one that `keeps_apart` takes nothing for equal,
+    one that `rolls_sizes` rolls loops in which sizes differ from step to step."""
 
     def __init__(
         self, name: str, captures: Captures | None = None, forced: Sequence[Any] = ()
@@ -71,7 +72,7 @@ class Recording(Recorder):
         self.reopened_by: tuple[int, int] | None = None
         self.open = True
         self.forward = 0
-        self.keeps_apart = False
+        self.keeps_apart = self.rolls_sizes = False
         self.apart: tuple[int, ...] = ()
         self.moved: dict[Value, Value] = {}
         self.loop_notes: list[Any] = []

@@ -19,7 +19,7 @@ from sys import getrefcount
 from typing import Any
 
 from tracejit.ir.graph import Node, Value
-from tracejit.ir.types import WEAK_TYPES
+from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.indexing import getitem
 from tracejit.support.cost_model import costs
 from tracejit.trace.loop_search import LoopNote, LoopSearch
@@ -31,7 +31,9 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     """Let loops among the nodes from number `start` on be one node each. `results` are Tensors that
     stand for their values afterwards; so do those that the user holds."""
     graph = recording.graph
-    if len(graph.nodes) - start < costs().least_rolled_nodes:
+    sizes_differ = recording.rolls_sizes and _sizes_differ(graph.nodes[start:])
+    least = costs().least_sized_nodes if sizes_differ else costs().least_rolled_nodes
+    if len(graph.nodes) - start < least:
         return
     problem = _problem(recording)
     if problem:
@@ -44,6 +46,10 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     while True:
         search = LoopSearch(recording, graph.nodes[start:], places)
         bodies = search.bodies()
+        if not bodies and sizes_differ:
+            other = LoopSearch(recording, graph.nodes[start:], places, sizes_differ=True)
+            bodies = other.bodies()
+            search = other if bodies else search
         recording.loop_notes += search.notes
         if not bodies:
             break
@@ -53,6 +59,15 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     for event in recording.events:
         event.values[:] = [places.get(value, value) for value in event.values]
     recording.move({old: new for old, new in places.items() if old is not new})
+
+
+def _sizes_differ(nodes: Sequence[Node]) -> bool:
+    """Return whether parts of arrays that one line takes differ in size, as in loops they may."""
+    types: dict[Any, set[ArrayType]] = {}
+    for node in nodes:
+        if node.op is getitem:
+            types.setdefault(node.where, set()).add(node.results[0].type)
+    return any(len(found) >= costs().least_rolled_steps for found in types.values())
 
 
 def _problem(recording: Recording) -> str:

@@ -8,14 +8,18 @@ or its sum.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.ir.graph import Node, Value
+from tracejit.ir.dims import Dim
+from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.subgraph import Subgraph, opened_params
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.control_flow import OWNERS, element_type
+from tracejit.ops.creation import full
 from tracejit.ops.joining import stack
 from tracejit.ops.weak import BINARY_OPS
 from tracejit.support.cost_model import costs
@@ -28,6 +32,7 @@ from tracejit.trace.loops import (
     placeholder,
     step_number,
 )
+from tracejit.trace.moving_numbers import Moving, replaced
 from tracejit.trace.record import Recording
 from tracejit.trace.step_columns import Along, Body, Carried, Column, Fixed, Inside, Listed
 from tracejit.trace.tensor import Tensor
@@ -202,6 +207,7 @@ class _Emission:
         self.taken: dict[Value, Value] = {}
         self.nodes: list[Node] = []
         self.counts: dict[tuple[int, int], Value] = {}
+        self.size = self._new_size() if body.sizes else None
 
     def run(self) -> None:
         """Record the loop; know what stands for the results of its steps."""
@@ -221,7 +227,8 @@ class _Emission:
             returned = [self.taken.get(value, value) for value in self.following]
             outputs = [*returned, *[self._result(slot) for slot in slots]]
             inputs = LoopInputs(self.carried, self.sliced, self.step)
-            steps = LoopRange(body.length, False)
+            symbol = None if self.size is None else self.size.key[0][0][0]
+            steps = LoopRange(body.length, False, size=symbol)
             made = emit_loop(
                 recording,
                 "step",
@@ -288,11 +295,23 @@ class _Emission:
             self.carried.append(made)
             self.following.append(following)
             initial = self.around.resolved(one.initial[distance - 1 - number])
-            self.initial.append(Tensor(initial, self.recording))
+            self.initial.append(self._promoted(initial, result.type))
             finals.append((self.body.length - 1 - number, one.slot))
             following = made
         self.inner[one] = following
         return finals
+
+    def _promoted(self, initial: Value, type: ArrayType) -> Tensor:
+        """What a carried value begins with; a number as numbers of its type."""
+        if initial.type is not type:
+            assert isinstance(initial, Constant)
+            number = type.dtype.type(initial.data)
+            if type.shape:
+                params = {"shape": type.shape, "fill": number.item(), "dtype": type.dtype}
+                whole: Tensor = self.recording.record(full, (), params)
+                return whole
+            initial = self.recording.graph.constant(number)
+        return Tensor(initial, self.recording)
 
     def _take_node(self, number: int) -> None:
         """Let the like of a node of the first step be in the body, or an element of what is
@@ -304,16 +323,48 @@ class _Emission:
         operands = [self._operand(column, node) for column in self.body.operands[number]]
         params = self.around.opened(node, operands)
         if number in self.body.moving:
-            entry, first, stride = self.body.moving[number]
-            index = params["index"]
-            params = {**params, "index": (*index[:entry], "{1}", *index[entry + 1 :])}
-            operands.insert(1, self._count(first, stride))
-        types = [value.type for value in node.results]
+            params = self._moved(params, self.body.moving[number], operands)
+        slot = self.body.slots[number]
+        types = [self._type(value, slot + k) for k, value in enumerate(node.results)]
         made = Node(node.op, tuple(operands), params, types, node.where, 0, ())
         for old, new in zip(node.results, made.results, strict=True):
             new.label, new.derived = old.label, old.derived
             self.taken[old] = new  # a Tensor that stands for the old one may still be held
         self.nodes.append(made)
+
+    def _new_size(self) -> Dim:
+        """The number of the step, as sizes have it."""
+        graph = self.recording.graph
+        if graph.sizes is None:
+            graph.sizes = StepSizes(self.recording)
+        assert type(graph.sizes) is StepSizes
+        return graph.sizes.step(self.body.length)
+
+    def _type(self, value: Value, slot: int) -> ArrayType:
+        """The type of a result in the body."""
+        moving = self.body.sizes.get(slot)
+        if moving is None:
+            return value.type
+        shape = [moving.size(axis, self.size) for axis in range(value.type.ndim)]
+        return ArrayType(tuple(shape), value.type.dtype, value.type.form)
+
+    def _moved(
+        self, params: dict[str, Any], moving: Moving, operands: list[Value]
+    ) -> dict[str, Any]:
+        """Parameters whose numbers go on from step to step; those of an index are operands."""
+        numbers = count()
+        counts: list[Value] = []
+
+        def entry(number: int) -> Any:
+            k = next(numbers)
+            if not moving.strides[k]:
+                return number
+            counts.append(self._count(moving.first[k], moving.strides[k]))
+            return f"{{{len(counts)}}}"
+
+        made = replaced(params, entry, lambda number: moving.size(next(numbers), self.size))
+        operands[1:1] = counts
+        return made
 
     def _operand(self, column: Column, node: Node) -> Value:
         if type(column) is Inside:

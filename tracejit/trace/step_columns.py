@@ -2,8 +2,9 @@
 
 An operand is computed in the same step, or some steps before, always in the same place; or it is
 the same at each step; or it is a constant, another at each; or a row of one array, further on by
-the same number at each step. An index is the same at each step, or goes on by one number. Where a
-column does not go on like that, the repetition is cut: what remains is a loop, by proof.
+the same number at each step. Numbers in an index are the same at each step, or go on by one number;
+where sizes may differ, so do bounds of slices and sizes. Where a column does not go on like that,
+the repetition is cut: what remains is a loop, by proof.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.subgraph import bodies_of
+from tracejit.ir.types import ArrayType
 from tracejit.ops.indexing import getitem
 from tracejit.ops.updates import set_item
 from tracejit.support.cost_model import costs
+from tracejit.trace.moving_numbers import INDEXED, Moving, course, entries_of, numbers_of
 from tracejit.trace.periods import Index, Word
 
 FAR = 1 << 40  # beyond every number of a value
@@ -65,10 +69,10 @@ class Body(NamedTuple):
     """The steps of a loop: the nodes of each, by their numbers in a row of `positions`.
 
     `kept` are the columns of the nodes that the results need, `operands` those of each of them.
-    `rows` are what nodes take of arrays that do not change, by column; `moving` are indices that go
-    on in what the loop changes: the place of the number, its first value, and its stride. `slots`
-    is the number of the first result of each column in a step. `extras` are nodes of the first step
-    that are in no other.
+    `rows` are what nodes take of arrays that do not change, by column; `moving` are numbers that go
+    on in other parameters, `sizes` those in the shapes of results, by slot. `slots` is the number
+    of the first result of each column in a step. `extras` are nodes of the first step that are in
+    no other.
     """
 
     positions: np.ndarray
@@ -76,7 +80,8 @@ class Body(NamedTuple):
     kept: list[int]
     operands: dict[int, list[Column]]
     rows: dict[int, Along]
-    moving: dict[int, tuple[int, int, int]]
+    moving: dict[int, Moving]
+    sizes: dict[int, Moving]
     extras: list[int]
 
     @property
@@ -158,7 +163,7 @@ class Steps:
         steps = np.arange(last - first)
         middle = len(steps) // 2
         flags = self.needed[self.positions[first:last]]
-        fits = (flags == flags[middle]).all(axis=1)
+        fits = (flags <= flags[middle]).all(axis=1)
         worst: tuple[int, Misfit | None] = (0, None)
 
         def note(column: np.ndarray, node: Node, reason: str) -> None:
@@ -173,20 +178,25 @@ class Steps:
             if not flags[middle][number]:
                 place += len(node.operands)
                 continue
-            moves = self._index_fits(number, first, last, middle)
+            moves = self._numbers_fit(number, first, last, middle)
             if moves is not None:
                 note(moves, node, "an index does not go on by the same number at each step")
+            for result in range(len(node.results)) if self.word.sizes_differ else ():
+                sizes = self._sizes_fit(number, result, first, last, middle)
+                note(sizes, node, "a size does not go on by the same number at each step")
             for _ in node.operands:
                 column = local[:, place]
                 note(
-                    self._operand_fits(column, steps, middle),
+                    self._operand_fits(column, steps, middle, node.op.elementwise),
                     node,
                     "an operand does not follow from one step to the next",
                 )
                 place += 1
         return fits, worst[1]
 
-    def _operand_fits(self, column: np.ndarray, steps: np.ndarray, middle: int) -> np.ndarray:
+    def _operand_fits(
+        self, column: np.ndarray, steps: np.ndarray, middle: int, is_elementwise: bool
+    ) -> np.ndarray:
         before, here = int(column[middle - 1]), int(column[middle])
         fits: np.ndarray = column == here
         if before == here and (fits.all() or not self._is_constant(here)):
@@ -199,7 +209,9 @@ class Steps:
             type = self._value(here).type
             for k in range(min(distance, len(steps))):
                 number = int(column[k])
-                fits[k] = number < 0 and self._value(number).type is type
+                initial = self._value(number).type
+                is_number = is_elementwise and _may_be_promoted(self._value(number), type)
+                fits[k] = number < 0 and (initial is type or is_number)
             return fits
         values = [self._value(int(number)) if number < 0 else None for number in column]
         return _flags(len(steps), *_stretch(values, middle))
@@ -215,27 +227,53 @@ class Steps:
         value: Value = self.pattern[column].results[local % self.count - int(self.slots[column])]
         return value
 
-    def _index_fits(self, number: int, first: int, last: int, middle: int) -> np.ndarray | None:
-        """The steps that have the index that follows from that of the middle one, as flags."""
-        node = self.pattern[number]
-        if node.op is not getitem and node.op is not set_item:
-            return None
+    def _has_numbers(self, node: Node) -> bool:
+        """Return whether numbers in the parameters of a node may go on from step to step."""
+        if self.word.sizes_differ:
+            return "index" in node.params or "shape" in node.params
+        return node.op is getitem or node.op is set_item
+
+    def _numbers(self, number: int, first: int, last: int) -> list[list[int]]:
+        """The numbers in the parameters of a node of each step."""
         nodes = self.word.nodes
-        indices = [nodes[k].params["index"] for k in self.positions[first:last, number].tolist()]
-        start, stop, _, stride = _course(indices, middle)
-        if stride and len(node.operands) != (1 if node.op is getitem else 2):
-            start = stop
-        return _flags(last - first, start, stop)
+        return [numbers_of(nodes[k]) for k in self.positions[first:last, number].tolist()]
+
+    def _numbers_fit(self, number: int, first: int, last: int, middle: int) -> np.ndarray | None:
+        """The steps whose numbers follow from those of the middle one, as flags."""
+        node = self.pattern[number]
+        if not self._has_numbers(node):
+            return None
+        fits, moving = course(self._numbers(number, first, last), middle)
+        is_entry = entries_of(node)
+        if any(stride and is_entry[k] for k, stride in enumerate(moving.strides)):
+            if node.op not in INDEXED or len(node.operands) != INDEXED[node.op]:
+                fits[:] = False
+        return fits
+
+    def _shapes(self, number: int, result: int, first: int, last: int) -> list[Any]:
+        """The shapes of a result of each step."""
+        nodes = self.word.nodes
+        places = self.positions[first:last, number].tolist()
+        return [nodes[k].results[result].type.shape for k in places]
+
+    def _sizes_fit(
+        self, number: int, result: int, first: int, last: int, middle: int
+    ) -> np.ndarray:
+        """The steps at which a result has the shape that follows from that of the middle one."""
+        fits, moving = course(self._shapes(number, result, first, last), middle)
+        if any(moving.strides) and any(bodies_of(self.pattern[number])):
+            fits[:] = False
+        return fits
 
     def _body(self, first: int, last: int) -> Body:
         local = self._local(first, last)
-        nodes = self.word.nodes
         positions = self.positions[first:last]
-        flags = self.needed[positions[0]]
+        flags = self.needed[positions].any(axis=0)
         kept = [number for number in range(len(self.pattern)) if flags[number]]
         operands: dict[int, list[Column]] = {}
         rows: dict[int, Along] = {}
-        moving: dict[int, tuple[int, int, int]] = {}
+        moving: dict[int, Moving] = {}
+        sizes: dict[int, Moving] = {}
         place = 0
         for number, node in enumerate(self.pattern):
             columns = [local[:, place + q] for q in range(len(node.operands))]
@@ -243,21 +281,40 @@ class Steps:
             if not flags[number]:
                 continue
             operands[number] = [self._column(column) for column in columns]
-            if node.op is not getitem and node.op is not set_item:
+            for result in range(len(node.results)) if self.word.sizes_differ else ():
+                shapes = course(self._shapes(number, result, first, last), 0)[1]
+                if any(shapes.strides):
+                    sizes[int(self.slots[number]) + result] = shapes
+            if not self._has_numbers(node):
                 continue
-            indices = [nodes[k].params["index"] for k in positions[:, number].tolist()]
-            _, _, entry, stride = _course(indices, 0)
-            if not stride:
+            numbers = course(self._numbers(number, first, last), 0)[1]
+            if not any(numbers.strides):
                 continue
-            source = operands[number][0]
-            begin, end = indices[0][entry], indices[-1][entry]
-            is_plain = node.op is getitem and "..." not in indices[0]
-            if is_plain and type(source) is Fixed and (begin < 0) == (end < 0):
-                rows[number] = Along(source.value, indices[0], entry, stride)
+            row = self._row(number, positions, operands[number][0], numbers)
+            if row is not None:
+                rows[number] = row
             else:
-                moving[number] = entry, begin, stride
+                moving[number] = numbers
         extras = self.extras if not first else []
-        return Body(positions, self.slots.tolist(), kept, operands, rows, moving, extras)
+        slots = self.slots.tolist()
+        return Body(positions, slots, kept, operands, rows, moving, sizes, extras)
+
+    def _row(
+        self, number: int, positions: np.ndarray, source: Column, numbers: Moving
+    ) -> Along | None:
+        """A node as the rows of an array that does not change, if that is what it takes."""
+        nodes = self.word.nodes
+        indices = [nodes[k].params.get("index") for k in positions[[0, -1], number].tolist()]
+        if self.pattern[number].op is not getitem or type(source) is not Fixed:
+            return None
+        moving = [k for k, stride in enumerate(numbers.strides) if stride]
+        places = [k for k, one in enumerate(indices[0]) if one != indices[1][k]]
+        if len(moving) != 1 or "..." in indices[0] or type(indices[0][places[0]]) is not int:
+            return None
+        (place,) = places
+        if (indices[0][place] < 0) != (indices[1][place] < 0):
+            return None
+        return Along(source.value, indices[0], place, numbers.strides[moving[0]])
 
     def _column(self, column: np.ndarray) -> Column:
         before, here = int(column[-2]), int(column[-1])
@@ -325,6 +382,16 @@ def _stretch(values: Sequence[Value | None], middle: int) -> tuple[int, int]:
     if not stride or (indices[low][entry] < 0) != (indices[high - 1][entry] < 0):
         return middle, middle
     return start + low, start + high
+
+
+def _may_be_promoted(initial: Value, type: ArrayType) -> bool:
+    """Return whether a number is the same to an elementwise operation as numbers of this type."""
+    kind = initial.type
+    if not isinstance(initial, Constant) or not type.is_real or type.sizes is not None:
+        return False
+    if kind.form == "weak":
+        return kind.dtype.kind in "if"
+    return kind.form == "scalar" and np.can_cast(kind.dtype, type.dtype)
 
 
 def _is_row(value: Value) -> bool:

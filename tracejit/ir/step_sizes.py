@@ -1,0 +1,113 @@
+"""Sizes that differ from step to step of a loop: `a[:k]` has k elements in step k.
+
+In the body of such a loop they stand in types and parameters as Dims over one symbol, which is the
+number of the step, between bounds that are known. So each question about them has an answer that
+is the same for all steps, or it raises NotForAllSteps: then the loop is written out.
+
+A size may be 0 or 1 in a step, but counts as any other: nothing is broadcast along an axis that has
+other sizes in most steps, as that is an error in these.
+
+>>> sizes = StepSizes()
+>>> t = sizes.step(8)
+>>> t + 1, t < 9, t == 9 - t, t == 1, t > -1, t < 1
+((t+1), True, False, False, True, False)
+>>> t < 5
+Traceback (most recent call last):
+    ...
+tracejit.ir.step_sizes.NotForAllSteps: whether t < 5
+>>> sizes.line()
+'  steps t<8'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tracejit.ir.dims import Dim, dims_in, in_numbers, size_text
+from tracejit.ir.graph import Graph, Node
+from tracejit.ir.sizes import SMALLEST, Sizes, Symbol
+
+
+class NotForAllSteps(BaseException):
+    """A question about a size has different answers in different steps, or needs its number: the
+    function must be recorded again. No `except Exception` of the user's is meant."""
+
+
+class StepSizes(Sizes):
+    """The sizes of one recording that differ from step to step of its loops. None is free."""
+
+    def __init__(self, recording: Any = None) -> None:
+        """No loop yet."""
+        super().__init__(recording)
+        self.is_asked = False
+
+    def step(self, length: int) -> Dim:
+        """The number of a step of a new loop of so many."""
+        dim = self.symbol(0, "t", 0)
+        dim.symbol.most = length - 1
+        return dim
+
+    def free(self) -> list[int]:
+        """None: every step of the loop is known."""
+        return []
+
+    def held(self) -> list[tuple[Any, str, Any]]:
+        """No condition."""
+        return []
+
+    def assign_names(self, taken: Iterable[str]) -> None:
+        """Leave the names to the text of the loop."""
+
+    def pin(self, dim: Dim) -> int:
+        """Refuse: there is no one number. What is left when the recording is over is a number."""
+        if self.is_over:
+            return dim.number
+        raise NotForAllSteps(f"the number of {size_text(dim)}")
+
+    def pin_all(self, reason: Any) -> None:
+        """Refuse."""
+        raise NotForAllSteps(str(reason)) from reason
+
+    def line(self) -> str:
+        """The symbols as they are printed under the head of a graph, with their bounds."""
+        words = [
+            f"{one.name}<{(one.most or 0) + 1}" for one in self.symbols if one.most is not None
+        ]
+        return f"  steps {' '.join(words)}" if words else ""
+
+    def _ask(self, relation: str, difference: Dim, answer: bool, sides: tuple[Any, Any]) -> bool:
+        left, right = sides
+        symbols = {index for one, _ in difference.key for index in one}
+        if len(symbols) == 1:
+            numbers = self._numbers(difference, self.symbols[symbols.pop()])
+            answers = {number == 0 if relation == "==" else number > 0 for number in numbers}
+            if len(answers) == 1:
+                return answers.pop()
+        if type(right) is int and right < SMALLEST + (relation == "<"):
+            return False
+        if type(left) is int and left < SMALLEST:
+            return relation == "<"
+        raise NotForAllSteps(f"whether {size_text(sides[0])} {relation} {size_text(sides[1])}")
+
+    def _numbers(self, size: Dim, symbol: Symbol) -> Iterator[int]:
+        """The number of a size in each step."""
+        for number in range((symbol.most or 0) + 1):
+            symbol.number = number
+            yield size.number
+
+
+def differs_in_size(node: Node) -> bool:
+    """Return whether a node computes something of another size in each step."""
+    if any([type(value.type.sizes) is StepSizes for value in node.results]):
+        return True
+    dims = (dim for param in node.params.values() for dim in dims_in(param))
+    return any(type(dim.sizes) is StepSizes for dim in dims)
+
+
+def params_at(node: Node, graph: Graph, symbol: int, number: int) -> dict[str, Any]:
+    """The parameters of a node of `graph`, a body, in the step of this number."""
+    assert graph.sizes is not None
+    graph.sizes.symbols[symbol].number = number
+    found: dict[str, Any] = in_numbers(node.params)
+    return found
