@@ -110,7 +110,7 @@ class LoopSearch:
         least = model.least_rolled_nodes
         if most > model.most_rolled_elements:
             least *= model.rolled_nodes_of_large
-        return body.length * len(body.kept) >= least and self._recurs(body)
+        return body.length * len(body.kept) >= least
 
     def _note(self, misfits: Sequence[tuple[Repetition, Misfit]]) -> None:
         """Note why the longest repetitions are no loops."""

@@ -75,9 +75,10 @@ def _replaced(part: Any, entry: Callable[[int], Any], other: Callable[[int], Any
     return part
 
 
-def blanked(params: Mapping[str, Any]) -> str:
-    """Parameters without these numbers, as text."""
-    return repr(replaced(params, lambda number: "entry", lambda number: "size"))
+def blanked(params: Mapping[str, Any], sizes_differ: bool) -> str:
+    """Parameters without these numbers, as text; with those in bounds and shapes, unless
+    `sizes_differ`."""
+    return repr(replaced(params, lambda _: "entry", lambda number: "" if sizes_differ else number))
 
 
 def course(rows: Sequence[Sequence[int]], middle: int) -> tuple[np.ndarray, Moving]:

@@ -19,10 +19,8 @@ from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.control_flow import OWNERS
-from tracejit.ops.indexing import getitem
 from tracejit.ops.marker_ops import FIXED_RULES, IDENTITY, OVERRIDE
-from tracejit.ops.updates import set_item
-from tracejit.trace.moving_numbers import blanked
+from tracejit.trace.moving_numbers import INDEXED, blanked
 
 Index = tuple[Any, ...]
 
@@ -219,10 +217,8 @@ def _parameters(node: Node, sizes_differ: bool) -> Any:
     params = node.params
     if not params or node.op is IDENTITY:
         return ()
-    if sizes_differ and ("index" in params or "shape" in params):
-        return blanked(params)
-    if node.op is getitem or node.op is set_item:
-        return tuple([type(entry) if type(entry) is int else entry for entry in params["index"]])
+    if node.op in INDEXED or (sizes_differ and ("index" in params or "shape" in params)):
+        return blanked(params, sizes_differ)
     return exact_parameters(node)
 
 

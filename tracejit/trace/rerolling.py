@@ -19,7 +19,7 @@ from sys import getrefcount
 from typing import Any
 
 from tracejit.ir.graph import Node, Value
-from tracejit.ir.types import WEAK_TYPES, ArrayType
+from tracejit.ir.types import WEAK_TYPES
 from tracejit.ops.indexing import getitem
 from tracejit.support.cost_model import costs
 from tracejit.trace.loop_search import LoopNote, LoopSearch
@@ -62,12 +62,13 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
 
 
 def _sizes_differ(nodes: Sequence[Node]) -> bool:
-    """Return whether parts of arrays that one line takes differ in size, as in loops they may."""
-    types: dict[Any, set[ArrayType]] = {}
+    """Return whether slices that one line takes differ in size or place, as in loops they may."""
+    slices: dict[Any, set[Any]] = {}
     for node in nodes:
         if node.op is getitem:
-            types.setdefault(node.where, set()).add(node.results[0].type)
-    return any(len(found) >= costs().least_rolled_steps for found in types.values())
+            bounds = tuple([entry for entry in node.params["index"] if type(entry) is tuple])
+            slices.setdefault(node.where, set()).add((node.results[0].type, bounds))
+    return any(len(found) >= costs().least_rolled_steps for found in slices.values())
 
 
 def _problem(recording: Recording) -> str:

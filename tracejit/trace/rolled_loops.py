@@ -207,7 +207,7 @@ class _Emission:
         self.taken: dict[Value, Value] = {}
         self.nodes: list[Node] = []
         self.counts: dict[tuple[int, int], Value] = {}
-        self.size = self._new_size() if body.sizes else None
+        self.size = self._new_size() if body.has_sizes else None
 
     def run(self) -> None:
         """Record the loop; know what stands for the results of its steps."""

@@ -18,7 +18,6 @@ from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.subgraph import bodies_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.indexing import getitem
-from tracejit.ops.updates import set_item
 from tracejit.support.cost_model import costs
 from tracejit.trace.moving_numbers import INDEXED, Moving, course, entries_of, numbers_of
 from tracejit.trace.periods import Index, Word
@@ -70,7 +69,8 @@ class Body(NamedTuple):
 
     `kept` are the columns of the nodes that the results need, `operands` those of each of them.
     `rows` are what nodes take of arrays that do not change, by column; `moving` are numbers that go
-    on in other parameters, `sizes` those in the shapes of results, by slot. `slots` is the number
+    on in other parameters, `sizes` those in the shapes of results, by slot; the body `has_sizes` where
+    one of them is a size or the bound of a slice, not the entry of an index. `slots` is the number
     of the first result of each column in a step. `extras` are nodes of the first step that are in
     no other.
     """
@@ -82,6 +82,7 @@ class Body(NamedTuple):
     rows: dict[int, Along]
     moving: dict[int, Moving]
     sizes: dict[int, Moving]
+    has_sizes: bool
     extras: list[int]
 
     @property
@@ -231,7 +232,7 @@ class Steps:
         """Return whether numbers in the parameters of a node may go on from step to step."""
         if self.word.sizes_differ:
             return "index" in node.params or "shape" in node.params
-        return node.op is getitem or node.op is set_item
+        return node.op in INDEXED
 
     def _numbers(self, number: int, first: int, last: int) -> list[list[int]]:
         """The numbers in the parameters of a node of each step."""
@@ -274,6 +275,7 @@ class Steps:
         rows: dict[int, Along] = {}
         moving: dict[int, Moving] = {}
         sizes: dict[int, Moving] = {}
+        has_sizes = False
         place = 0
         for number, node in enumerate(self.pattern):
             columns = [local[:, place + q] for q in range(len(node.operands))]
@@ -295,9 +297,12 @@ class Steps:
                 rows[number] = row
             else:
                 moving[number] = numbers
+                entries = entries_of(node)
+                has_sizes |= any(k and not one for k, one in zip(numbers.strides, entries, strict=True))
         extras = self.extras if not first else []
         slots = self.slots.tolist()
-        return Body(positions, slots, kept, operands, rows, moving, sizes, extras)
+        has_sizes |= bool(sizes)
+        return Body(positions, slots, kept, operands, rows, moving, sizes, has_sizes, extras)
 
     def _row(
         self, number: int, positions: np.ndarray, source: Column, numbers: Moving
