@@ -61,6 +61,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.trace.{module}": "tests/trace/test_rerolling.py"
     for module in ("loop_search", "periods", "rolled_loops", "step_columns")
 } | {
+    "tracejit.trace.open_loops": "tests/trace/test_closing.py",
+} | {
     f"tracejit.{module}": "tests/api/test_control_flow.py"
     for module in (
         "api.carries", "autodiff.conditions", "ops.control_flow", "passes.prune",

@@ -16,7 +16,6 @@ from tracejit.support.errors import TracejitError
 from tracejit.support.garbage import collection_paused
 from tracejit.support.options import Options
 from tracejit.support.words import identifier
-from tracejit.trace.closing import Closing
 from tracejit.trace.eager import EAGER
 from tracejit.trace.free_dimensions import SeenShapes
 from tracejit.trace.labelled import unlabelled
@@ -24,6 +23,7 @@ from tracejit.trace.mutable_attributes import Attributes
 from tracejit.trace.record import Recording
 from tracejit.trace.refusals import none_caught
 from tracejit.trace.rerolling import reroll
+from tracejit.trace.reruns import Closing
 from tracejit.trace.signature import (
     Call,
     bind_arguments,

@@ -21,8 +21,8 @@ from tracejit.specialise.reasons import Reason, labels_of, reason_for, settled
 from tracejit.specialise.uncompiled import UncompiledCalls
 from tracejit.support.errors import TracejitWarning
 from tracejit.trace import places
-from tracejit.trace.closing import Closing
 from tracejit.trace.free_dimensions import Axis
+from tracejit.trace.reruns import Closing
 from tracejit.trace.signature import Call
 
 TOO_MANY = 5

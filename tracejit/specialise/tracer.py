@@ -22,7 +22,6 @@ from tracejit.support.errors import TracejitError, Where
 from tracejit.support.options import Options
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.walk import LEAVES, Lend
-from tracejit.trace.closing import OpenLoops
 from tracejit.trace.decisions import Failed
 from tracejit.trace.events import write_arguments
 from tracejit.trace.files import origin_of
@@ -36,6 +35,7 @@ from tracejit.trace.mutable_attributes import (
     let_go,
     put_numbers,
 )
+from tracejit.trace.open_loops import OpenLoops
 from tracejit.trace.record import Recording
 from tracejit.trace.recorded_matrix import RecordedMatrix
 from tracejit.trace.reruns import CannotClose, MustKeepApart
@@ -210,7 +210,8 @@ class Tracer:
             recording.abandon()
             if isinstance(error, Exception):
                 loops.refuse_open(f"a step raises {type(error).__name__}")
-                loops.refuse_closed("what a step has made is read after it")
+                if not loops.is_raised_on_purpose(error):
+                    loops.refuse_closed("what a step has made is read after it")
             is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
             if recording.raises_text and is_users:
                 raise Failed("text") from error  # its message shows what has no numbers yet

@@ -1,4 +1,5 @@
-"""Closing of loops on data: a `while` is recorded once, for every number of trips.
+"""Closing of loops on data: a `while`, or `for` with a `break`, is recorded once, for every number
+of trips.
 
 When a loop goes on at its first test, the variables that a step assigns are replaced, in the
 running frame, by placeholders. One step is recorded, from test to test, and for each decision in it
@@ -15,7 +16,8 @@ trip. A Python number that a step changes raises, too: in the next recording it 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -30,46 +32,36 @@ from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace import places
 from tracejit.trace.conditions import common_type, converted, emit_condition, record_side, zeros
 from tracejit.trace.decisions import Unknown
-from tracejit.trace.loop_steps import Segment, as_bool, is_same, set_locals
-from tracejit.trace.loop_syntax import LoopSyntax, NotClosable, loop_at
+from tracejit.trace.loop_steps import Segment, as_bool, at_line, is_same, set_locals
+from tracejit.trace.loop_syntax import LoopSyntax
 from tracejit.trace.loops import LoopInputs, Side, emit_while, placeholder, step_number, take_out
-from tracejit.trace.numbers import origins_of
-from tracejit.trace.reruns import CannotClose, Site
+from tracejit.trace.reruns import CannotClose, Closing, Site
 from tracejit.trace.tensor import TENSORS, Tensor
 
 MOST_PATHS = 16
 MOST_DECISIONS = 32
-
-
-class Closing:
-    """Knowledge of the loops of one function, from its recordings: why those that are `refused` are
-    not closed, and the types of variables that a step changes from what they begin with."""
-
-    def __init__(self) -> None:
-        """Nothing is known."""
-        self.refused: dict[Site, str] = {}
-        self.types: dict[tuple[Site, str], ArrayType] = {}
-
-    def tell(self) -> Iterator[str]:
-        """A line for each loop that is recorded trip by trip: why, and what to write instead."""
-        for (code, line), reason in self.refused.items():
-            text = places.source_of(code).text(line)
-            yield (
-                f"`{text}` in {code.co_name} is recorded for each number of trips, because "
-                f"{reason}. To record one step for all: let the body only compute, or write "
-                "tj.while_loop."
-            )
+MOST_TRIPS = 1000
+BREAKS = "break"
+"""The name by which it is known, beside variables, whether a loop with an `else` breaks."""
 
 
 class OpenLoop:
     """A loop that is being recorded."""
 
     def __init__(
-        self, recording: Any, closing: Closing, frame: FrameType, syntax: LoopSyntax, site: Site
+        self,
+        recording: Any,
+        closing: Closing,
+        frame: FrameType,
+        syntax: LoopSyntax,
+        site: Site,
+        decide: Callable[[Value], bool],
     ) -> None:
-        """The first test of the loop in `frame` has just gone on."""
+        """The first test of the loop in `frame` has just gone on; `decide` takes decisions outside
+        of loops."""
         self.recording = recording
         self.closing = closing
+        self.decide = decide
         self.frame = frame
         self.syntax = syntax
         self.site = site
@@ -91,6 +83,10 @@ class OpenLoop:
         self.is_whole = syntax.is_single
         self.inside: set[Node] = set()
         self.where = places.location(frame)[0]
+        self.left = len(syntax.counter.left) if syntax.counter else 0
+        self.count: Any = None
+        self.results: dict[str, Any] = {}
+        self.is_closed = False
         self._begin()
 
     # The variables
@@ -111,22 +107,46 @@ class OpenLoop:
                 tensor = as_scalar(tensor, dtype=wanted.dtype)
             self.initial[name] = tensor
             one = Placeholder(tensor.type)
-            one.label = name
+            one.label = name.strip("_") or "trip"
             self.inputs[name] = one
             self.recording.decisions.first_trip[one] = tensor._value
+        if self.syntax.counter is not None and self.syntax.counter.has_else:
+            if self.left > MOST_TRIPS:
+                self._refuse(f"it has an `else`, and more than {MOST_TRIPS} trips")
+            self.initial[BREAKS] = Tensor(self.recording.lift(np.False_), self.recording)
+            self.inputs[BREAKS] = Placeholder(self.initial[BREAKS].type)
         self.start = len(self.recording.graph.nodes)
         self._put(self.inputs)
         self._follow(self.root)
+        self._count()
+
+    def _count(self) -> None:
+        """Let the counter of a `for` go on by one trip, which Python is about to do."""
+        counter = self.syntax.counter
+        if counter is None:
+            return
+        if not self.left:
+            self._refuse("it has fewer trips than ways through its body")
+        self.left -= 1
+        self.count = Tensor(self.inputs[counter.name], self.recording) + counter.left.step
+        if counter.is_read:
+            if sys.gettrace() is not None:
+                self._refuse(f"a debugger looks on, and it reads {counter.name}")
+            fresh = {counter.name: self.count}
+            at_line(self.frame, counter.head, counter.body, lambda: set_locals(self.frame, fresh))
 
     def _is_counter(self, name: str, value: Any) -> bool:
         """Return whether the test reads a number that a step assigns: it may end the loop where
         nothing that is recorded is asked."""
         kind = type_of(value)
+        if self.syntax.counter is not None and name == self.syntax.counter.name:
+            return True
         return name in self.syntax.tested and kind is not None and kind.form == "weak"
 
     def _put(self, values: Mapping[str, Value]) -> None:
         """Give variables of the frame these values, each as an array or number of its own."""
         fresh = {name: Tensor(value, self.recording) for name, value in values.items()}
+        fresh.pop(BREAKS, None)
         set_locals(self.frame, fresh)
 
     def _follow(self, segment: Segment) -> None:
@@ -140,6 +160,8 @@ class OpenLoop:
 
     def test(self, value: Value, instruction: int) -> bool:
         """The outcome of a part of the test."""
+        if self.results:
+            return self._go_through()
         before, self.instruction = self.instruction, instruction
         is_first = instruction <= before or before < self.syntax.body <= instruction
         stays = self.syntax.stays
@@ -157,7 +179,7 @@ class OpenLoop:
         missing = self.root.unseen()
         if missing is None:
             self._close()
-            return not stays
+            return self._left()
         if len(self.root.leaves()) >= MOST_PATHS:
             self._refuse(f"its body has more than {MOST_PATHS} ways through it")
         self.forced = missing
@@ -172,9 +194,12 @@ class OpenLoop:
         self.parts.clear()
         self._put(self.inputs)
         self._follow(root)
+        self._count()
 
     def branch(self, value: Value) -> bool:
         """The outcome of a decision in the body."""
+        if self.results:
+            return True  # the way that is gone through without being recorded
         segment = self.segment
         self._compare()
         value = self.same.get(value, value)
@@ -217,7 +242,12 @@ class OpenLoop:
         """The step is over: note the values of the variables, and the test."""
         recording, segment = self.recording, self.segment
         self._compare()
-        local = self.frame.f_locals
+        local = dict(self.frame.f_locals)
+        go_on = as_bool(Tensor(test, recording), self.syntax.stays)
+        if self.syntax.counter is not None:
+            local[self.syntax.counter.name] = self.count
+            local[BREAKS] = np.logical_not(go_on)
+            go_on = np.logical_and(go_on, self.count != self.syntax.counter.left[-1])
         for name, value in self.fixed.items():
             if not is_same(local.get(name), value):
                 self._changed(name, value, local.get(name))
@@ -225,7 +255,7 @@ class OpenLoop:
             self._returned(name, local.get(name), one.type) for name, one in self.inputs.items()
         ]
         self._note_temporaries(local)
-        outputs.append(recording.lift(as_bool(Tensor(test, recording), self.syntax.stays)))
+        outputs.append(recording.lift(go_on))
         outputs = [self.same.get(value, value) for value in outputs]
         if self.again is None:
             segment.outputs = outputs
@@ -314,7 +344,27 @@ class OpenLoop:
         ]
         with recording.at(self.where):
             results = emit_while(recording, "step", inputs, test, body, initial)
-        set_locals(self.frame, dict(zip(names, results, strict=False)))
+        self.results = dict(zip(names, results, strict=False))
+
+    def _left(self) -> bool:
+        """The outcome of the test with which the loop is left: the one that ends it, or, with an
+        `else` that is to run, that of the last trip."""
+        breaks = self.results.pop(BREAKS, None)
+        if breaks is None or self.decide(breaks._value):
+            set_locals(self.frame, self.results)
+            self.is_closed = True
+            return not self.syntax.stays
+        self.start = len(self.recording.graph.nodes)
+        self.left += 1
+        return self._go_through()
+
+    def _go_through(self) -> bool:
+        """Let Python go through the trips that are left, of which nothing is kept."""
+        self.left -= 1
+        take_out(self.recording, self.start)
+        set_locals(self.frame, self.results)
+        self.is_closed = not self.left
+        return self.syntax.stays
 
     def _goes_on(self, go: Tensor) -> Any:
         """Return, recorded, whether there is another step: `go`, and the other parts of the test. A
@@ -385,64 +435,3 @@ class OpenLoop:
     def _refuse(self, reason: str) -> None:
         self.closing.refused[self.site] = reason
         raise CannotClose(self.site, reason)
-
-
-class OpenLoops:
-    """The loops of one recording that are open, the innermost last."""
-
-    def __init__(self, recording: Any, closing: Closing) -> None:
-        """None is open."""
-        self.recording = recording
-        self.closing = closing
-        self.open: list[OpenLoop] = []
-        self.closed: list[Site] = []
-
-    def decide(self, value: Value, outside: Callable[[], bool]) -> bool:
-        """The outcome of a decision; `outside` decides where no loop is open."""
-        if origins_of(value) == set():
-            return outside()
-        frame = places.user_frame()
-        innermost = self.open[-1] if self.open else None
-        if frame is None or value.type.size != 1:
-            return outside() if innermost is None else innermost.branch(value)
-        if innermost is not None and frame is innermost.frame:
-            if frame.f_lineno in innermost.syntax.lines:
-                return self._test(innermost, value, frame.f_lasti)
-        outcome = outside() if innermost is None else innermost.branch(value)
-        site = frame.f_code, frame.f_lineno
-        if site in self.closing.refused or not self._may_open():
-            return outcome
-        syntax = loop_at(frame)
-        if isinstance(syntax, NotClosable):
-            self.closing.refused[site] = syntax.reason
-        elif syntax is not None and outcome is syntax.stays:
-            self.open.append(OpenLoop(self.recording, self.closing, frame, syntax, site))
-        return outcome
-
-    def _test(self, loop: OpenLoop, value: Value, instruction: int) -> bool:
-        outcome = loop.test(value, instruction)
-        if outcome is not loop.syntax.stays:
-            self.closed.append(loop.site)
-            self.open.remove(loop)
-        return outcome
-
-    def refuse_open(self, reason: str) -> None:
-        """Record again, without closing what is open now. Nothing is done where nothing is open."""
-        for loop in self.open:
-            self.closing.refused[loop.site] = reason
-        if self.open:
-            raise CannotClose(self.open[-1].site, reason)
-
-    def refuse_closed(self, reason: str) -> None:
-        """Record again, without closing what was closed."""
-        for site in self.closed:
-            self.closing.refused[site] = reason
-        if self.closed:
-            raise CannotClose(self.closed[-1], reason)
-
-    def _may_open(self) -> bool:
-        """Return whether the state of the recording is only its graph."""
-        recording = self.recording
-        return not (
-            recording.windows or recording.probes or recording.region or recording.substitutes
-        )

@@ -1,9 +1,10 @@
-"""Loops on data that can be closed: `while` statements whose steps do nothing but compute.
+"""Loops on data that can be closed: loops with a test, whose steps do nothing but compute.
 
 A loop is closed where each step is the same function of the variables that it assigns. Its text
 must show that: a closed list of statements and calls. Variables are assigned, functions of NumPy
 and of Python's that change nothing are called, and functions of the user's of which the same holds.
-There is one exit: the test of the `while`, or `if test: break` in the body of `while True`.
+There is one exit: the test of the `while`, or `if test: break` in the body of `while True`, or at
+its end in the body of `for k in range(n)`.
 
 Whatever is not on the list is refused with the reason, and the loop is recorded trip by trip.
 """
@@ -14,7 +15,7 @@ import ast
 import builtins
 import functools
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -50,12 +51,14 @@ _ASKING = frozenset(("all", "any", "bool", "max", "min", "sorted"))
 _SCOPES = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 DEEPEST = 8
 
+Loop = ast.While | ast.For
+
 
 class LoopSyntax(NamedTuple):
     """A loop that can be closed: the lines of its test, the first instruction of its body, the
     outcome of each decision in the test that goes on with the loop, the names that a step assigns,
     those that it updates in place, and those that are `tested`. A test that `is_single` has one
-    part alone.
+    part alone. A `for` has a `counter`.
 
     The code of a test may stand before the body, for the first trip, and once more after it.
     """
@@ -67,6 +70,20 @@ class LoopSyntax(NamedTuple):
     stores: frozenset[str]
     updates: frozenset[str]
     tested: frozenset[str]
+    counter: Counter | None = None
+
+
+class Counter(NamedTuple):
+    """The variable of a `for` in its current trip: its name, the numbers that are left for it,
+    whether a step reads it, and whether the loop has an `else`. `head` and `body` are the first
+    lines of the loop and of a step."""
+
+    name: str
+    left: range
+    is_read: bool
+    has_else: bool
+    head: int
+    body: int
 
 
 class NotClosable(NamedTuple):
@@ -82,13 +99,17 @@ def loop_at(frame: FrameType) -> LoopSyntax | NotClosable | None:
         return None
     loop, test, stays, function = found
     problem = _problem(loop, test, function, frame)
-    if problem:
+    counter = None
+    if isinstance(loop, ast.For) and not problem:
+        counter = _counter(loop, frame)
+        problem = counter if isinstance(counter, str) else ""
+    if problem or isinstance(counter, str):
         return NotClosable(problem)
     polarity = _polarity(test, stays)
     if polarity is None:
         return NotClosable("its test mixes `and` and `or`")
     inside = [node for statement in loop.body for node in ast.walk(statement)]
-    stores = _stored(loop.body)
+    stores = _stored(loop.body).union([counter.name] if counter else ())
     tested = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
     updates = {name for node in inside for name in _updated(node)}
     lines = range(test.lineno, (test.end_lineno or test.lineno) + 1)
@@ -102,7 +123,49 @@ def loop_at(frame: FrameType) -> LoopSyntax | NotClosable | None:
         frozenset(stores),
         frozenset(updates),
         frozenset(tested),
+        counter,
     )
+
+
+def _counter(loop: ast.For, frame: FrameType) -> Counter | str:
+    """The counter of a `for`, or the reason why there is none."""
+    call, target = loop.iter, loop.target
+    known = {**frame.f_builtins, **frame.f_globals, **frame.f_locals}
+    inside = [node for statement in loop.body for node in ast.walk(statement)]
+    stores = _stored(loop.body)
+    is_range = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords
+    if not isinstance(target, ast.Name) or not is_range or target.id in stores:
+        return "it runs over something other than `range`"
+    assert isinstance(call, ast.Call)
+    numbers = [_number(bound, known, stores) for bound in call.args]
+    current = known.get(target.id)
+    is_range = known.get(ast.unparse(call.func)) is range
+    if not is_range or None in numbers or type(current) is not int:
+        return "it runs over something other than a `range` of numbers that stay the same"
+    if target.lineno == loop.body[0].lineno:
+        return "its body stands in the line of its head"
+    whole = range(*numbers)  # type: ignore[arg-type]
+    if current not in whole:
+        return f"{target.id} is no number of its range"
+    is_read = any(isinstance(node, ast.Name) and node.id == target.id for node in inside)
+    left = whole[whole.index(current) + 1 :]
+    lines = loop.lineno, loop.body[0].lineno
+    return Counter(target.id, left, is_read, bool(loop.orelse), *lines)
+
+
+def _number(bound: ast.expr, known: Mapping[str, Any], stores: Collection[str]) -> int | None:
+    """The number that a bound of a range is, where it is written by numbers and names of such."""
+    for node in ast.walk(bound):
+        if isinstance(node, ast.Name):
+            if node.id in stores or type(known.get(node.id)) is not int:
+                return None
+        elif not isinstance(
+            node, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Load)
+        ):
+            return None
+    code = compile(ast.Expression(bound), "<range>", "eval")
+    number = eval(code, {"__builtins__": {}}, dict(known))
+    return number if type(number) is int else None
 
 
 def _stored(statements: Sequence[ast.stmt]) -> set[str]:
@@ -124,7 +187,7 @@ def _updated(node: ast.AST) -> Iterator[str]:
 
 
 @functools.lru_cache(256)
-def _test_at(code: CodeType, line: int) -> tuple[ast.While, ast.expr, bool, Any] | None:
+def _test_at(code: CodeType, line: int) -> tuple[Loop, ast.expr, bool, Any] | None:
     """The loop with its exit test at a line, the outcome of the test that goes on, and the
     function."""
     source: SourceFile = source_of(code)
@@ -138,6 +201,8 @@ def _test_at(code: CodeType, line: int) -> tuple[ast.While, ast.expr, bool, Any]
     if not isinstance(statement.body[-1], ast.Break) or statement.orelse:
         return None
     for loop in source.statements.values():
+        if isinstance(loop, ast.For) and statement is loop.body[-1] and len(statement.body) == 1:
+            return loop, statement.test, False, function
         if isinstance(loop, ast.While) and statement in loop.body:
             is_forever = isinstance(loop.test, ast.Constant) and bool(loop.test.value)
             return (loop, statement.test, False, function) if is_forever else None
@@ -191,9 +256,9 @@ def _is_one_question(part: ast.expr) -> bool:
     return True
 
 
-def _problem(loop: ast.While, test: ast.expr, function: Any, frame: FrameType) -> str:
+def _problem(loop: Loop, test: ast.expr, function: Any, frame: FrameType) -> str:
     """The reason why a loop cannot be closed, or nothing."""
-    if loop.orelse:
+    if loop.orelse and isinstance(loop, ast.While):
         return "it has an `else`"
     if not all(map(_is_one_question, _parts(test))):
         return "its test asks more than one question in one part"

@@ -98,7 +98,8 @@ class Namer:
                 continue
             if local._held.node is None and type(local._held) is not Placeholder:
                 continue
-            if not name.isidentifier():  # pytest keeps the parts of an assertion in such names
+            # pytest keeps the parts of an assertion in names that are no identifiers.
+            if not name.isidentifier() or not name.strip("_"):
                 continue
             if local._held.derived is None or frame not in self._rules:
                 local._held.label = name

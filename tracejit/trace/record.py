@@ -331,7 +331,7 @@ class Recording(Recorder):
         """
         if self.loops is not None:
             if convert is bool:
-                return self.loops.decide(value, lambda: self._decide(value, bool, call, fix))
+                return self.loops.decide(value, lambda one: self._decide(one, bool, call, fix))
             self.loops.refuse_open(f"{call.format('a number')} in it")
         return self._decide(value, convert, call, fix)
 
