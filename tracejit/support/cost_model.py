@@ -169,13 +169,13 @@ class Loops:
 
     least_rolled_steps: Count = 8
     """Fewest steps of a loop that becomes one node, ..."""
-    least_rolled_nodes: Count = 400
+    least_rolled_nodes: Count = 64
     """... fewest nodes of all of them, ..."""
     least_sized_nodes: Count = 40
     """... or of those whose sizes differ from step to step, ..."""
     most_rolled_elements: Elements = 512
     """... where no array in a step is larger than this, ..."""
-    rolled_nodes_of_large: Count = 10
+    rolled_nodes_of_large: Count = 8
     """... or that many times as many: passes go through large arrays several steps at a time."""
     least_copies: Count = 3
     """Fewest copies of an operation that become one operation along a new first axis."""

@@ -65,6 +65,7 @@ class LoopSearch:
         self.word = Word(nodes, alone, sizes_differ)
         model = costs()
         self.least = model.least_sized_nodes if sizes_differ else model.least_rolled_nodes
+        self.copies = np.bincount(self.word.letters)
         self.is_taken = np.zeros(len(nodes), dtype=bool)
         self.notes = [
             LoopNote(where, 0, reason)
@@ -76,9 +77,14 @@ class LoopSearch:
         """The loops that pay, in their order."""
         found: list[Body] = []
         misfits: list[tuple[Repetition, Misfit]] = []
-        for repetition in self.word.repetitions(costs().least_rolled_steps):
-            start, stop, _ = repetition
-            large = stop - start >= self.least
+        steps = costs().least_rolled_steps
+        pending = [*self.word.repetitions(steps)][::-1]
+        while pending:
+            repetition = pending.pop()
+            start, stop, period = repetition
+            if stop - start < steps * period:
+                continue
+            large = self._copies_of(np.arange(start, start + period)) >= self.least
             if self.is_taken[start:stop].any() or not (large or self._may_add_rows(repetition)):
                 continue
             body = self._body(repetition)
@@ -90,6 +96,7 @@ class LoopSearch:
                 continue
             self.is_taken[low:high] = True
             found.append(body)
+            pending += [repetition._replace(start=high), repetition._replace(stop=low)]
             where = self.nodes[int(body.positions[0, body.kept[0]])].where
             self.notes.append(LoopNote(where, body.length))
         if not found:
@@ -101,8 +108,9 @@ class LoopSearch:
         large arrays go through several steps in tiles."""
         if not body.kept or self.adds_rows(body):
             return bool(body.kept)
+        written = self._copies_of(body.positions[0, body.kept])
         if body.sizes:
-            return body.length * len(body.kept) >= self.least
+            return written >= self.least
         model = costs()
         pattern = [self.nodes[k] for k in body.positions[0, body.kept].tolist()]
         made = [node for node in pattern if node.op is not set_item]
@@ -110,7 +118,11 @@ class LoopSearch:
         least = model.least_rolled_nodes
         if most > model.most_rolled_elements:
             least *= model.rolled_nodes_of_large
-        return body.length * len(body.kept) >= least
+        return written >= least
+
+    def _copies_of(self, numbers: np.ndarray) -> int:
+        """The nodes of the recording that are like these: in loops in loops, those of all steps."""
+        return int(self.copies[np.unique(self.word.letters[numbers])].sum())
 
     def _note(self, misfits: Sequence[tuple[Repetition, Misfit]]) -> None:
         """Note why the longest repetitions are no loops."""

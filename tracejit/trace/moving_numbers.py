@@ -8,12 +8,13 @@ that differs in steps (`ir/step_sizes.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit.ir.graph import Node
+from tracejit.ops.control_flow import is_counted
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import UPDATES, set_item
 
@@ -36,7 +37,10 @@ class Moving(NamedTuple):
 
 
 def numbers_of(node: Node) -> list[int]:
-    """The numbers in an index or a shape, in order."""
+    """The numbers in an index or a shape, in order; of a loop, those of its body that are entries
+    of an index."""
+    if has_body(node):
+        return [number for one in indexed_nodes(node) for number in _entries(one)]
     found: list[int] = []
 
     def note(number: int) -> int:
@@ -49,9 +53,34 @@ def numbers_of(node: Node) -> list[int]:
 
 def entries_of(node: Node) -> list[bool]:
     """True for each of these numbers that is an entry of an index."""
+    if has_body(node):
+        return [True] * len(numbers_of(node))
     found: list[bool] = []
     replaced(node.params, lambda _: found.append(True), lambda _: found.append(False))
     return found
+
+
+def takes_entries(node: Node) -> bool:
+    """Return whether the entries of an index of a node may be operands, or those in its body."""
+    return node.op in INDEXED or has_body(node)
+
+
+def has_body(node: Node) -> bool:
+    """Return whether a node is a loop whose body no derivative of it extends."""
+    return is_counted(node) and node.params["body"].base is None
+
+
+def indexed_nodes(loop: Node) -> Iterator[Node]:
+    """The nodes of the body of a loop, and of loops in it, whose indices may move."""
+    for node in loop.params["body"].nodes:
+        if has_body(node):
+            yield from indexed_nodes(node)
+        elif node.op in INDEXED:
+            yield node
+
+
+def _entries(node: Node) -> list[int]:
+    return [entry for entry in node.params["index"] if type(entry) is int]
 
 
 def replaced(

@@ -20,7 +20,7 @@ from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.control_flow import OWNERS
 from tracejit.ops.marker_ops import FIXED_RULES, IDENTITY, OVERRIDE
-from tracejit.trace.moving_numbers import INDEXED, blanked
+from tracejit.trace.moving_numbers import INDEXED, blanked, has_body
 
 Index = tuple[Any, ...]
 
@@ -219,10 +219,10 @@ def _parameters(node: Node, sizes_differ: bool) -> Any:
         return ()
     if node.op in INDEXED or (sizes_differ and ("index" in params or "shape" in params)):
         return blanked(params, sizes_differ)
-    return exact_parameters(node)
+    return _exact_parameters(node)
 
 
-def exact_parameters(node: Node) -> Any:
+def _exact_parameters(node: Node) -> Any:
     """All that the parameters of a node say, as a key; of a rule of the user's, the rule itself."""
     if node.op is OVERRIDE:
         marker = node.params["grad"]
@@ -232,12 +232,13 @@ def exact_parameters(node: Node) -> Any:
         bodies = [*bodies_of(node)]
         names = {name for name, _ in bodies}
         others = [(name, repr(x)) for name, x in node.params.items() if name not in names]
-        return (*others, *[(name, structure_of(body)) for name, body in bodies])
+        return (*others, *[(name, _structure_of(body, has_body(node))) for name, body in bodies])
     return repr(node.params) if node.params else ""
 
 
-def structure_of(body: Subgraph) -> tuple[Any, ...]:
-    """A key for all that a body computes: bodies of equal keys compute the same of equal inputs."""
+def _structure_of(body: Subgraph, is_blank: bool) -> tuple[Any, ...]:
+    """A key for all that a body computes: bodies of equal keys compute the same of equal inputs, if
+    the entries of their indices are the same, where these are blank."""
     numbers = {value: number for number, value in enumerate(body.inputs)}
 
     def place(value: Value) -> Any:
@@ -247,7 +248,9 @@ def structure_of(body: Subgraph) -> tuple[Any, ...]:
     for node in body.nodes:
         operands = tuple(map(place, node.operands))
         types = tuple([value.type for value in node.results])
-        parts.append((node.op, exact_parameters(node), operands, types))
+        is_indexed = is_blank and node.op in INDEXED
+        key = blanked(node.params, False) if is_indexed else _exact_parameters(node)
+        parts.append((node.op, key, operands, types))
         for value in node.results:
             numbers[value] = len(numbers)
     return (*parts, tuple(map(place, body.outputs)))

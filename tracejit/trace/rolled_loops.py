@@ -7,14 +7,13 @@ or its sum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import count
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit.ir.dims import Dim
-from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.graph import Constant, Node, Value, replace_values
 from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.subgraph import Subgraph, opened_params
 from tracejit.ir.types import WEAK_TYPES, ArrayType
@@ -32,10 +31,13 @@ from tracejit.trace.loops import (
     placeholder,
     step_number,
 )
-from tracejit.trace.moving_numbers import Moving, replaced
+from tracejit.trace.moving_numbers import INDEXED, has_body, replaced, takes_entries
 from tracejit.trace.record import Recording
 from tracejit.trace.step_columns import Along, Body, Carried, Column, Fixed, Inside, Listed
 from tracejit.trace.tensor import Tensor
+
+Numbers = Iterator[tuple[int, int]]
+"""What numbers begin with, and by how much they grow from step to step."""
 
 
 class _Row(NamedTuple):
@@ -323,7 +325,9 @@ class _Emission:
         operands = [self._operand(column, node) for column in self.body.operands[number]]
         params = self.around.opened(node, operands)
         if number in self.body.moving:
-            params = self._moved(params, self.body.moving[number], operands)
+            moving = self.body.moving[number]
+            numbers = iter(zip(moving.first, moving.strides, strict=True))
+            params, _ = self._moved(node, params, numbers, operands)
         slot = self.body.slots[number]
         types = [self._type(value, slot + k) for k, value in enumerate(node.results)]
         made = Node(node.op, tuple(operands), params, types, node.where, 0, ())
@@ -349,22 +353,54 @@ class _Emission:
         return ArrayType(tuple(shape), value.type.dtype, value.type.form)
 
     def _moved(
-        self, params: dict[str, Any], moving: Moving, operands: list[Value]
-    ) -> dict[str, Any]:
-        """Parameters whose numbers go on from step to step; those of an index are operands."""
-        numbers = count()
+        self, node: Node, params: dict[str, Any], numbers: Numbers, operands: list[Value]
+    ) -> tuple[dict[str, Any], list[Value]]:
+        """Parameters whose `numbers` go on from step to step, and the operands that they add to
+        `operands`: the numbers in an index, or in those of a body."""
         counts: list[Value] = []
+        if has_body(node):
+            first = params["invariants"]
+            body = self._moved_body(params["body"], first, numbers, counts)
+            params = {**params, "body": body, "invariants": first + len(counts)}
+        else:
+            first = 1 + len(operands) - INDEXED.get(node.op, 0)
 
-        def entry(number: int) -> Any:
-            k = next(numbers)
-            if not moving.strides[k]:
-                return number
-            counts.append(self._count(moving.first[k], moving.strides[k]))
-            return f"{{{len(counts)}}}"
+            def entry(number: int) -> Any:
+                start, stride = next(numbers)
+                if not stride:
+                    return number
+                counts.append(self._count(start, stride))
+                return f"{{{first + len(counts) - 1}}}"
 
-        made = replaced(params, entry, lambda number: moving.size(next(numbers), self.size))
-        operands[1:1] = counts
-        return made
+            def other(number: int) -> Any:
+                start, stride = next(numbers)
+                return number if self.size is None else start + stride * self.size
+
+            params = replaced(params, entry, other)
+        operands[first:first] = counts
+        return params, counts
+
+    def _moved_body(
+        self, body: Subgraph, invariants: int, numbers: Numbers, counts: list[Value]
+    ) -> Subgraph:
+        """A body whose indices go on from step to step of the loop around it. `counts` are the
+        values of that loop which it then reads besides."""
+        known: dict[Value, Value] = {}
+        nodes = []
+        for node in body.nodes:
+            operands, params = [*replace_values(node.operands, known)], node.params
+            if takes_entries(node):
+                params, more = self._moved(node, params, numbers, operands)
+                counts += [value for value in more if value not in counts]
+            types = [value.type for value in node.results]
+            made = Node(node.op, tuple(operands), params, types, node.where, node.region, ())
+            nodes.append(made)
+            for old, new in zip(node.results, made.results, strict=True):
+                known[old] = new
+                new.take_name(old)
+        inputs = [*body.inputs[:invariants], *counts, *body.inputs[invariants:]]
+        outputs = replace_values(body.outputs, known)
+        return Subgraph(body.parent, body.name, inputs, nodes, outputs)
 
     def _operand(self, column: Column, node: Node) -> Value:
         if type(column) is Inside:

@@ -19,7 +19,7 @@ from tracejit.ir.subgraph import bodies_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.indexing import getitem
 from tracejit.support.cost_model import costs
-from tracejit.trace.moving_numbers import INDEXED, Moving, course, entries_of, numbers_of
+from tracejit.trace.moving_numbers import Moving, course, entries_of, numbers_of, takes_entries
 from tracejit.trace.periods import Index, Word
 
 FAR = 1 << 40  # beyond every number of a value
@@ -69,10 +69,10 @@ class Body(NamedTuple):
 
     `kept` are the columns of the nodes that the results need, `operands` those of each of them.
     `rows` are what nodes take of arrays that do not change, by column; `moving` are numbers that go
-    on in other parameters, `sizes` those in the shapes of results, by slot; the body `has_sizes` where
-    one of them is a size or the bound of a slice, not the entry of an index. `slots` is the number
-    of the first result of each column in a step. `extras` are nodes of the first step that are in
-    no other.
+    on in other parameters, `sizes` those in the shapes of results, by slot; the body `has_sizes`
+    where one of them is a size or the bound of a slice, not the entry of an index. `slots` is the
+    number of the first result of each column in a step. `extras` are nodes of the first step that
+    are in no other.
     """
 
     positions: np.ndarray
@@ -158,11 +158,24 @@ class Steps:
         found = np.where(numbers >= 0, local[numbers], -1)
         return np.where(found >= 0, found, numbers - FAR)
 
+    def _middle(self, first: int, last: int) -> int:
+        """The middle of the longest stretch of steps in which all numbers go on by the same: in
+        loops in loops, the inner one begins again with each step of the outer one."""
+        tables = [
+            self._numbers(number, first, last)
+            for number, node in enumerate(self.pattern)
+            if self._has_numbers(node)
+        ]
+        numbers = np.concatenate(tables, axis=1) if tables else np.zeros((last - first, 0))
+        strides = np.diff(numbers, axis=0)
+        start, stop = _longest((strides[1:] == strides[:-1]).all(axis=1))
+        return start + (stop - start + 2) // 2
+
     def _checked(self, first: int, last: int) -> tuple[np.ndarray, Misfit | None]:
         """The steps that go on as the middle one does, as flags, and the worst column."""
         local = self._local(first, last)
         steps = np.arange(last - first)
-        middle = len(steps) // 2
+        middle = self._middle(first, last)
         flags = self.needed[self.positions[first:last]]
         fits = (flags <= flags[middle]).all(axis=1)
         worst: tuple[int, Misfit | None] = (0, None)
@@ -230,9 +243,9 @@ class Steps:
 
     def _has_numbers(self, node: Node) -> bool:
         """Return whether numbers in the parameters of a node may go on from step to step."""
-        if self.word.sizes_differ:
-            return "index" in node.params or "shape" in node.params
-        return node.op in INDEXED
+        if self.word.sizes_differ and ("index" in node.params or "shape" in node.params):
+            return True
+        return takes_entries(node)
 
     def _numbers(self, number: int, first: int, last: int) -> list[list[int]]:
         """The numbers in the parameters of a node of each step."""
@@ -247,8 +260,7 @@ class Steps:
         fits, moving = course(self._numbers(number, first, last), middle)
         is_entry = entries_of(node)
         if any(stride and is_entry[k] for k, stride in enumerate(moving.strides)):
-            if node.op not in INDEXED or len(node.operands) != INDEXED[node.op]:
-                fits[:] = False
+            fits &= takes_entries(node)
         return fits
 
     def _shapes(self, number: int, result: int, first: int, last: int) -> list[Any]:
@@ -297,8 +309,8 @@ class Steps:
                 rows[number] = row
             else:
                 moving[number] = numbers
-                entries = entries_of(node)
-                has_sizes |= any(k and not one for k, one in zip(numbers.strides, entries, strict=True))
+                grows = zip(numbers.strides, entries_of(node), strict=True)
+                has_sizes |= any(stride and not is_entry for stride, is_entry in grows)
         extras = self.extras if not first else []
         slots = self.slots.tolist()
         has_sizes |= bool(sizes)
