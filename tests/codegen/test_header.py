@@ -120,7 +120,7 @@ def test_many_residuals_are_counted_by_type_and_still_read_back() -> None:
     lines = header(told, named).splitlines()
     (found,) = [line for line in lines if line.startswith("    residuals")]
     assert found.split(maxsplit=1)[1] == (
-        "h_50 ... h_550: b1[8] x 11, h_1 ... h_560: f8[8] x 549, x: f8[8,8]"
+        "h_1 ... h_560: f8[8] x 549, h_50 ... h_550: b1[8] x 11, x: f8[8,8]"
     )
     text = signature(told, named)
     assert max(map(len, text.splitlines())) <= WIDTH

@@ -64,28 +64,28 @@ def header(facts: Facts, names: Mapping[Value, str]) -> str:
     lines = [
         *filled(title.split(" "), WIDTH - 3),
         "",
-        *_entry("user code", call.split(" ")),
-        *(_entry("file", facts.origin.file.split(" ")) if facts.origin.file else ()),
-        *_entry("signature", [*types, f"->  {results}"], "  "),
+        *entry_lines("user code", call.split(" ")),
+        *(entry_lines("file", facts.origin.file.split(" ")) if facts.origin.file else ()),
+        *entry_lines("signature", [*types, f"->  {results}"], "  "),
     ]
     if facts.sizes is not None and facts.sizes.free():
         conditions = dict.fromkeys([*facts.sizes.ranges(), *facts.sizes.conditions()])
-        lines += _entry("sizes", list(conditions), ", ")
+        lines += entry_lines("sizes", list(conditions), ", ")
     if facts.sources is not None and facts.residuals is not None:
         chosen = [value.name for value in facts.sources]
         others = [value.name for value in facts.arguments if value.name not in chosen]
         note = f"({', '.join(others)} not differentiated)" if others else ""
         line = f"{', '.join(chosen):<20} {note}".rstrip()
         fits = len(line) <= WIDTH - INDENT
-        lines += _entry("gradient", [line] if fits else line.split())
-        lines += _entry("residuals", _residuals(facts, facts.residuals, names))
+        lines += entry_lines("gradient", [line] if fits else line.split())
+        lines += entry_lines("residuals", _residuals(facts, facts.residuals, names))
         if facts.memory is not None and facts.memory.budget is not None:
-            lines += _entry("memory", _memory(facts.memory, facts.memory.budget))
+            lines += entry_lines("memory", _memory(facts.memory, facts.memory.budget))
     if facts.traces:
         taken = "1 recorded" if facts.traces == 1 else f"{facts.traces} recorded"
-        lines += _entry("traces", f"{taken}; any other raises BranchNotRecorded".split(" "))
-    lines += _entry("key", [facts.key])
-    lines += _entry("made for", [facts.made_for])
+        lines += entry_lines("traces", f"{taken}; any other raises BranchNotRecorded".split(" "))
+    lines += entry_lines("key", [facts.key])
+    lines += entry_lines("made for", [facts.made_for])
     return "\n".join(lines) + "\n"
 
 
@@ -246,7 +246,7 @@ def _literals(row: str) -> list[str]:
     return [f'{first} "', *[f'"{more} "' for more in others[:-1]], f'"{others[-1]}": {kind}']
 
 
-def _entry(label: str, words: Sequence[str], separator: str = " ") -> list[str]:
+def entry_lines(label: str, words: Sequence[str], separator: str = " ") -> list[str]:
     """A line of the docstring, or several, the others under the start of the first."""
     first, *others = filled(map(printable, words), WIDTH - INDENT, separator)
     return [f"    {label}".ljust(INDENT) + first, *[" " * INDENT + row for row in others]]
