@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import errno
 import functools
 import importlib
 import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -20,6 +23,7 @@ import pytest
 
 import tracejit as tj
 from tests.cached import failing, posix
+from tests.idioms.table import IDIOMS
 from tracejit.cache.key import verify
 from tracejit.support.errors import ExportError, KernelError, TracejitError
 
@@ -195,6 +199,49 @@ def test_captured_arrays_and_variables_are_those_of_the_export(export: Any) -> N
     small[:] = 7.0
     large.assign(np.zeros((40, 40)))
     alike(module.call(x), expected)
+
+
+for path in sorted((Path(__file__).parents[1] / "idioms").glob("*.py")):
+    importlib.import_module(f"tests.idioms.{path.stem}")
+SOME_IDIOMS = sorted(IDIOMS)[::12]
+
+
+@pytest.mark.parametrize("name", SOME_IDIOMS)
+def test_everyday_numpy_is_exported(export: Any, name: str) -> None:
+    f, args = IDIOMS[name]
+    try:
+        expected = tj.function(f)(*copy.deepcopy(args))
+    except TracejitError:
+        pytest.skip("it is not recorded")
+    alike(export(f, *args, grad=False).call(*copy.deepcopy(args)), expected)
+
+
+@pytest.mark.skipif(not os.environ.get("TRACEJIT_PYTHONS"), reason="TRACEJIT_PYTHONS is not set")
+def test_modules_run_in_every_python(tmp_path: Path) -> None:
+    """TRACEJIT_PYTHONS lists interpreters, separated by colons, that have a NumPy 2."""
+    for name in SOME_IDIOMS:
+        f, args = IDIOMS[name]
+        with suppress(TracejitError, pickle.PicklingError):
+            path = tj.export(f, *args, path=tmp_path / f"{name}.py", grad=False)
+            answer = imported(path).call(*copy.deepcopy(args))
+            path.with_suffix(".pickle").write_bytes(pickle.dumps((args, answer)))
+    script = (
+        "import pathlib, pickle, sys, numpy as np\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "for path in pathlib.Path(sys.argv[1]).glob('*.pickle'):\n"
+        "    args, expected = pickle.loads(path.read_bytes())\n"
+        "    found = __import__(path.stem).call(*args)\n"
+        "    np.testing.assert_equal(type(found), type(expected))\n"
+        "    if isinstance(found, np.ndarray):\n"
+        "        assert found.dtype == expected.dtype, path\n"
+        "        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)\n"
+        "    print(path.stem)"
+    )
+    for python in os.environ["TRACEJIT_PYTHONS"].split(":"):
+        command = [python, "-I", "-c", script, str(tmp_path)]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
+        assert len(run.stdout.split()) > len(SOME_IDIOMS) // 2
 
 
 # Arguments

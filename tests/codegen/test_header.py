@@ -145,3 +145,16 @@ def test_names_that_look_like_runs_read_back(names: list[str]) -> None:
     assert ungrouped(grouped(kinds)) == kinds
     few = dict.fromkeys(names, "f8[3]")
     assert grouped(few) == ungrouped(few) == few
+
+
+@pytest.mark.parametrize("length", range(60, 120))
+def test_a_row_of_any_length_is_broken_between_names(length: int) -> None:
+    kinds = {f"value_{k}_": "f8[3,4]" for k in range(length // 9)} | {
+        "x" * (length % 9 + 1): "f8[3,4]"
+    }
+    kinds |= {f"other_{k}_of_them": "f4" for k in range(30)}
+    told = facts(True, **kinds)
+    told = told._replace(residuals=told.arguments)
+    text = signature(told, {value: value.name for value in told.arguments})
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert ungrouped(ast.literal_eval(text)["residuals"]) == kinds

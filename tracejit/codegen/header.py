@@ -239,10 +239,10 @@ def _part(key: str, part: Mapping[str, str] | tuple[str, ...]) -> list[str]:
 
 def _literals(row: str) -> list[str]:
     """A row of the dictionary, its key as several literals in a row where it is too long."""
-    if len(row) <= WIDTH - 8:
-        return [row]
     names, _, kind = row.rpartition('": ')
-    first, *others = filled(names.split(" "), WIDTH - 11)
+    first, *others = filled(names.split(" "), WIDTH - 14 - len(kind))
+    if len(row) <= WIDTH - 8 or not others:
+        return [row]
     return [f'{first} "', *[f'"{more} "' for more in others[:-1]], f'"{others[-1]}": {kind}']
 
 
