@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.cached import failing, posix
+from tests.cached import failing, posix, python
 from tests.idioms.table import IDIOMS
 from tracejit.cache.key import verify
 from tracejit.support.errors import ExportError, KernelError, TracejitError
@@ -237,8 +237,8 @@ def test_modules_run_in_every_python(tmp_path: Path) -> None:
         "        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)\n"
         "    print(path.stem)"
     )
-    for python in os.environ["TRACEJIT_PYTHONS"].split(":"):
-        command = [python, "-I", "-c", script, str(tmp_path)]
+    for interpreter in os.environ["TRACEJIT_PYTHONS"].split(":"):
+        command = [interpreter, "-I", "-c", script, str(tmp_path)]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
         assert len(run.stdout.split()) > len(SOME_IDIOMS) // 2
@@ -388,6 +388,32 @@ def test_containers_keep_their_classes(export: Any) -> None:
         module.call(*arguments, b=np.float32(2.0))
 
 
+def test_named_tuples_of_other_classes_have_their_names(export: Any) -> None:
+    module = export(lambda x: (Pair(x, 2.0), np.linalg.eigh(x)), np.eye(3), grad=False)
+    pair, found = module.call(np.eye(3))
+    assert (type(pair).__name__, type(found).__name__) == ("Pair", "EighResult")
+    alike([pair.w, pair.b, *found], [np.eye(3), 2.0, *np.linalg.eigh(np.eye(3))])
+    assert found._fields == ("eigenvalues", "eigenvectors")
+
+
+def test_what_is_tracejits_own_is_not_told(export: Any) -> None:
+    @tj.custom_gradient
+    def doubled(x: Any) -> Any:
+        return np.sum(x), lambda g: g * np.full(3, 2.0)
+
+    for f in (lambda x: doubled(x) ** 2, tj.hessian(doubled), tj.vmap(np.sum)):
+        text = export(f, np.ones((3, 3)) if f.__name__ == "sum" else W).__doc__
+        baked = text.partition("baked in")[2].partition("runs with")[0]
+        assert not any(word in baked for word in ("tracejit", "PACKAGE", "axes", "mode", "request"))
+
+
+def test_a_dtype_is_compared(export: Any) -> None:
+    module = export(lambda x, dtype: x.astype(dtype), W, np.dtype("f4"), grad=False)
+    alike(module.call(W, np.dtype("f4")), W.astype("f4"))
+    with pytest.raises(TypeError, match="dtype has to be numpy"):
+        module.call(W, np.dtype("f8"))
+
+
 def test_gradients_have_the_class_of_their_argument(export: Any) -> None:
     def f(pair: Any, layer: Any) -> Any:
         return np.sum(pair.w * layer.w) * pair.b
@@ -531,7 +557,7 @@ def reads_the_clock(x: Any) -> Any:
         (counts, "two recordings of one call of counts differ"),
         (reads_the_clock, "two recordings of one call of reads_the_clock differ"),
         (lambda x: Counter, "returns the class Counter, which has no text"),
-        (lambda x: Pair(x, x), "returns a Pair, a class that the module would have to import"),
+        (lambda x: Layer(x, 2), "returns a Layer, a class that the module would have to import"),
     ],
 )
 def test_what_numpy_alone_cannot_do_is_refused(
@@ -600,10 +626,21 @@ def test_what_tracejit_wrote_is_replaced_unless_it_was_edited(tmp_path: Path) ->
 
 
 def test_constants_that_are_not_ours_are_not_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "f.npz").write_bytes(b"precious")
+    path, constants = tmp_path / "f.py", tmp_path / "f.npz"
+    constants.write_bytes(b"precious")
     with pytest.raises(ExportError, match="npz is there already: the module that it belongs to"):
-        tj.export(lambda x: TABLE @ x, Spec((40,)), path=tmp_path / "f.py", grad=False)
-    assert (tmp_path / "f.npz").read_bytes() == b"precious"
+        tj.export(lambda x: TABLE @ x, Spec((40,)), path=path, grad=False)
+    for _ in range(2):  # a module without constants leaves them alone
+        tj.export(loss, W, X, Y, path=path)
+    with pytest.raises(ExportError, match="the module beside it has no constants"):
+        tj.export(lambda x: TABLE @ x, Spec((40,)), path=path, grad=False)
+    assert constants.read_bytes() == b"precious"
+
+
+def test_constants_go_with_the_module_that_they_belong_to(tmp_path: Path) -> None:
+    path = tj.export(lambda x: TABLE @ x, Spec((40,)), path=tmp_path / "f.py", grad=False)
+    tj.export(loss, W, X, Y, path=path)
+    assert {file.name for file in tmp_path.iterdir()} == {"f.py", "f.pyi"}
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
@@ -646,6 +683,25 @@ def test_files_are_readable_by_all_and_writable_by_the_owner(tmp_path: Path) -> 
     path = tj.export(loss, W, X, Y, path=tmp_path / "deep" / "er" / "loss.py")
     assert path.stat().st_mode & 0o022 == 0
     assert {file.name for file in path.parent.iterdir()} == {"loss.py", "loss.pyi"}
+
+
+def test_an_export_is_the_same_in_every_process(tmp_path: Path) -> None:
+    script = """
+        import numpy as np
+        import tracejit as tj
+        RATES = {"a": 1.0, "b": 2.0}
+        NAMES = {"left", "right"}
+        def f(p, x):
+            return np.sum(x @ p["w"]) * RATES["a"] * len(NAMES) * RATES["b"]
+        tj.export(f, {"w": np.ones(3), "c": 1.0}, np.ones((4, 3)), path=PATH)
+    """
+    for seed in ("1", "2"):
+        path = repr(str(tmp_path / seed / "made.py"))
+        python(script.replace("PATH", path), PYTHONHASHSEED=seed)
+    one, other = (
+        [file.read_bytes() for file in sorted((tmp_path / seed).iterdir())] for seed in "12"
+    )
+    assert one == other and len(one) == 2
 
 
 # Packages

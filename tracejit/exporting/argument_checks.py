@@ -189,6 +189,9 @@ class Checks:
         if library is not None:
             known = self.names.known(library, "numpy")
             test, shown = f"{text} is not {known}", f"numpy.{library}"
+        elif isinstance(value, np.dtype):
+            shown = f"numpy.{value!r}"
+            test = f"{text} != {self.names.known('dtype', 'numpy')}({value.str!r})"
         elif value is None or type(value) is bool:
             test, shown = f"{text} is not {value!r}", repr(value)
         else:

@@ -115,8 +115,9 @@ def exported(
 
 
 def write_module(file: Path, made: Exported, overwrite: bool) -> None:
-    """Write a module, its stub and its constants."""
-    write_all(file.parent, made.files(file.stem), overwrite)
+    """Write a module, its stub and its constants; those that it had before and has no more go."""
+    files = made.files(file.stem)
+    write_all(file.parent, files, overwrite, {f"{file.stem}.npz"} - files.keys())
 
 
 def write_package(
@@ -228,7 +229,8 @@ def _baked_words(
     told: dict[str, str] = {}
     known = _known_already(entry, python)
     for one, baked in zip(entry.traces.hidden, hidden, strict=True):
-        told[_label(labels, one.holder)] = f" {baked.type!r}"
+        label = _label(labels, one.holder)
+        told[baked.name if " " in label else label] = f" {baked.type!r}"
     for condition in () if entry.guard is None else entry.guard.conditions:
         words, path = _value_of(condition), condition.path
         label = labels.of(path).removeprefix(GLOBAL)
@@ -252,8 +254,10 @@ def _known_already(entry: Entry, python: Any) -> Callable[[AccessPath], bool]:
 
     def is_known(path: AccessPath) -> bool:
         root = path.root
-        is_request = type(root) is Request
-        return is_request or id(root) in roots or (id(root), path.argument) in fields
+        module = root.get("__name__", "") if type(root) is dict else type(root).__module__
+        if str(module).startswith("tracejit."):
+            return True
+        return id(root) in roots or (id(root), path.argument) in fields
 
     return is_known
 
