@@ -758,6 +758,18 @@ def test_kernels_for_values_of_one_argument(package: Any) -> None:
         made.f(W, "min")
 
 
+def test_names_of_functions_and_modules_are_told_apart(package: Any) -> None:
+    functions = {
+        "f": [(lambda: np.ones(2),), (lambda x: x + 1, W)],
+        "F": (lambda x: x + 2, W),
+        "f__f8_3": (lambda x: x + 3, W),
+    }
+    made = package(functions, grad=False)
+    alike([made.f(), made.f(W), made.F(W), made.f__f8_3(W)], [np.ones(2), W + 1, W + 2, W + 3])
+    with pytest.raises(TypeError, match="'KERNELS' is no name of a function in a package"):
+        package({"KERNELS": (np.sum, W)})
+
+
 def test_a_package_is_what_the_dict_says(tmp_path: Path) -> None:
     folder = tmp_path / "kernels"
     tj.export({"loss": [(loss, W, X, Y), (loss, W, X[:5], Y[:5])]}, path=folder)
@@ -776,6 +788,15 @@ def test_a_package_of_the_users_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"__init__\.py is there already"):
         tj.export({"loss": (loss, W, X, Y)}, path=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["__init__.py"]
+
+
+def test_nothing_of_it_is_imported_before_it_is_used() -> None:
+    printed = python("""
+        import sys
+        import tracejit as tj
+        print([name for name in sys.modules if "exporting" in name])
+    """)
+    assert printed == "[]\n"
 
 
 # Types

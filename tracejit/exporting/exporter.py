@@ -130,7 +130,8 @@ def write_package(
     for name, calls in functions.items():
         for function, *specs in calls if isinstance(calls, list) else [calls]:
             made = make(function, tuple(specs), {}, name)
-            stem = member_name(name, made.inputs, [file.removesuffix(".py") for file in files])
+            taken = [*functions, *[file.removesuffix(".py") for file in files]]
+            stem = member_name(name, made.inputs, taken)
             members.setdefault(name, []).append(Member(stem, made.inputs, made.stub))
             files |= made.files(stem)
     files |= package_files(members)
