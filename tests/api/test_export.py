@@ -152,6 +152,64 @@ def test_the_module_needs_numpy_alone(tmp_path: Path) -> None:
     assert [line.split()[1] for line in lines] == ["numpy"]
 
 
+def test_the_module_imports_nothing_besides_numpy(tmp_path: Path) -> None:
+    tj.export(loss, W, X, Y, path=tmp_path / "made.py")
+    printed = python(f"""
+        import sys
+        import numpy
+        sys.path.insert(0, {str(tmp_path)!r})
+        before = set(sys.modules)
+        import made
+        print(set(sys.modules) - before)
+    """)
+    assert printed == "{'made'}\n"
+
+
+WRITTEN = '''
+def misfit(p, x, rate=0.5, mode="sum"):
+    """Say why call does not take these arguments; None: it does."""
+    if type(p) is not dict or list(p) != ["w", "b"]:
+        return _unlike("p", p, "a dict with the keys ['w', 'b'] in this order")
+    if type(p["b"]) is not float:
+        return _unlike("p['b']", p["b"], "a float")
+    if type(p["w"]) is not ndarray or p["w"].dtype != float64 or p["w"].shape != (3,):
+        return _unlike("p['w']", p["w"], "an array of dtype float64 and shape (3,)")
+    if type(x) is not ndarray or x.dtype != float64 or x.ndim != 2 or x.shape[1] != 3:
+        return _unlike("x", x, "an array of dtype float64 and shape (any size, 3)")
+    if type(rate) is not float:
+        return _unlike("rate", rate, "a float")
+    if type(mode) is not str or mode != "sum":
+        return _unlike("mode", mode, "'sum', as it was when this module was exported")
+    if not (n := x.shape[0]) > 1:
+        return (
+            "the sizes have to be those of x f8[n,3], with n > 1; the shapes are: "
+            + repr((x.shape,))
+        )
+    return None
+
+
+def call(p, x, rate=0.5, mode="sum"):
+    """Return what f does for these arguments; TypeError where they do not fit."""
+    problem = misfit(p, x, rate, mode)
+    if problem is not None:
+        raise TypeError("f: " + problem)
+    found = value_and_grad(float64(p["b"]), p["w"], x, rate, baked_held)
+    return found[0], {"w": found[1][1], "b": found[1][0]}
+'''
+
+
+def test_the_call_is_code_that_a_person_would_write(export: Any) -> None:
+    held = tj.Variable(W, name="held")
+
+    def f(p: Any, x: Any, rate: float = 0.5, mode: str = "sum") -> Any:
+        return np.sum(x @ p["w"] * rate + p["b"]) + np.sum(held * p["w"])
+
+    module = export(f, {"w": W, "b": 0.5}, Spec((None, 3)), 2.0)
+    text = Path(str(module.__file__)).read_text()
+    written = text[text.index("def misfit") : text.index("# tracejit sha256")]
+    assert written == WRITTEN.lstrip()
+
+
 def test_the_module_is_sealed_and_loads_as_a_kernel(tmp_path: Path) -> None:
     path = tj.export(lambda x: TABLE @ x, Spec((40,)), path=tmp_path / "product.py", grad=False)
     npz = path.with_suffix(".npz").read_bytes()

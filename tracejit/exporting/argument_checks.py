@@ -19,9 +19,9 @@ from tracejit.trace.capture.guards import is_told_by_equality
 from tracejit.trace.signature import NUMBERS, Leaf
 from tracejit.trace.trees import MAPPINGS, SEQUENCES, Structure
 
-UNLIKE = """
+UNLIKE = '''
 def _unlike(name, given, wanted):
-    "Say what an argument has to be, and what it is."
+    """Say what an argument has to be, and what it is."""
     kind = type(given).__name__
     if isinstance(given, ndarray):
         kind = f"{kind} of dtype {given.dtype} and shape {given.shape}"
@@ -32,7 +32,7 @@ def _unlike(name, given, wanted):
     else:
         kind = f"{kind}, {' '.join(repr(given).split())[:60]}"
     return f"{name} has to be {wanted}; it is: {kind}"
-"""
+'''
 
 
 class Checks:

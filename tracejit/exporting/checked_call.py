@@ -65,8 +65,6 @@ def call_text(
     head = ", ".join(words)
     does = "TypeError where they do not fit." if check else "they are not checked."
     lines = [
-        *writer.constant_lines(),
-        *(UNLIKE.strip().split("\n") if checks else ()),
         f"def misfit({head}):",
         "    'Say why call does not take these arguments; None: it does.'",
         *[f"    {line}" for line in checks],
@@ -86,7 +84,10 @@ def call_text(
         if alias != word:  # a parameter has this name
             place = lines.index(f"def {'call' if word == 'misfit' else 'misfit'}({head}):")
             lines.insert(place, f"{alias} = {word}")
-    text = to_source("\n".join(lines))
+    # astor does not print f-strings with every Python.
+    texts = [to_source("\n".join(writer.constant_lines())), UNLIKE * bool(checks)]
+    texts.append(to_source("\n".join(lines)))
+    text = "\n\n\n".join(part.strip("\n") for part in texts if part) + "\n"
     return CallText(text, names.imports, writer.large, parameters.leaves, words)
 
 
