@@ -145,7 +145,9 @@ def _specialised(
     passes stay arguments, unless Python reads them."""
     table = KernelTable()
     history = History(callee.name, table, False, callee.findings.closing)
-    specialiser = Specialiser(callee, source.options, table, history, SingleFlight(), True)
+    specialiser = Specialiser(
+        callee, source.options, table, history, SingleFlight(), checks_purity=True
+    )
     request = callee.note(callee.bind(specs, keywords))
     given = list(signature_of(callee.python).bind(*specs, **keywords).arguments)
     call, _ = without_tensors(request.call)
