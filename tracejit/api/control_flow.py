@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tracejit.api.carries import (
     Carry,
@@ -31,14 +31,19 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, map_tree, paths, unflatten
 from tracejit.trace.variable import read_leaf
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tracejit.support.typing import C, R, Ts
+
 
 @places.at_the_users_line
 def cond(
     predicate: Any,
-    true_fun: Callable[..., Any],
-    false_fun: Callable[..., Any],
-    *operands: Any,
-) -> Any:
+    true_fun: Callable[[Unpack[Ts]], R],
+    false_fun: Callable[[Unpack[Ts]], R],
+    *operands: Unpack[Ts],
+) -> R:
     """Return `true_fun(*operands)` if `predicate` is true, else `false_fun(*operands)`.
 
     In a recorded function both sides are recorded, once, and generated code is one `if`: the
@@ -67,11 +72,12 @@ def cond(
     choice = _scalar(predicate, "tj.cond", "the predicate")
     if choice.dtype.kind != "b":
         choice = choice != 0
-    return _recorded(recording, "tj.cond", choice, (true_fun, false_fun), operands)
+    result: R = _recorded(recording, "tj.cond", choice, (true_fun, false_fun), operands)
+    return result
 
 
 @places.at_the_users_line
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], R]], *operands: Unpack[Ts]) -> R:
     """Return `branches[index](*operands)`.
 
     An index that is too large takes the last branch, a negative one the first. Otherwise as
@@ -99,11 +105,12 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     choice = _scalar(index, "tj.switch", "the index")
     if choice.dtype.kind not in "iu":
         raise _mismatch("tj.switch", f"the index is {choice.type!r}, no integer")
-    return _recorded(recording, "tj.switch", choice, branches, operands)
+    result: R = _recorded(recording, "tj.switch", choice, branches, operands)
+    return result
 
 
 @places.at_the_users_line
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
+def while_loop(cond_fun: Callable[[C], Any], body_fun: Callable[[C], C], init: C | float) -> C:
     """Run `value = body_fun(value)` from `init` as long as `cond_fun(value)` is true; return the
     last value.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -41,9 +41,64 @@ from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, map_tree, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tracejit.support.typing import Array, ArraysT, C, D
+
 Step = Callable[[Any, Any, Any], tuple[Any, Any]]
 
 
+@overload
+def scan(
+    f: Callable[[C, Any], tuple[C, None]],
+    init: C | float,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    checkpoint: int | bool | None = None,
+) -> tuple[C, None]: ...
+@overload
+def scan(
+    f: Callable[[C, Any], tuple[C, Array[D]]],
+    init: C | float,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    checkpoint: int | bool | None = None,
+) -> tuple[C, NDArray[D]]: ...
+@overload
+def scan(
+    f: Callable[[C, Any], tuple[C, float]],
+    init: C | float,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    checkpoint: int | bool | None = None,
+) -> tuple[C, NDArray[Any]]: ...
+@overload
+def scan(
+    f: Callable[[C, Any], tuple[C, ArraysT]],
+    init: C | float,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    checkpoint: int | bool | None = None,
+) -> tuple[C, ArraysT]: ...
+@overload
+def scan(
+    f: Callable[[C, Any], tuple[C, Any]],
+    init: C | float,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    checkpoint: int | bool | None = None,
+) -> tuple[C, Any]: ...
 @places.at_the_users_line
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
@@ -115,7 +170,7 @@ def scan(
 
 
 @places.at_the_users_line
-def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any) -> Any:
+def fori_loop(lower: int, upper: int, body: Callable[[int, C], C], init: C | float) -> C:
     """Run `value = body(i, value)` for i from `lower` to `upper` - 1, from `init`; return the last.
 
     `value` is an array, a number or a container of them, which keeps its types from step to step.
@@ -140,7 +195,8 @@ def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any
         return body(t + first if first else t, value), None
 
     steps = LoopRange(max(last - first, 0), False)
-    return _Loop(body, step, init, (), steps, 1).run()[0]
+    last_value: C = _Loop(body, step, init, (), steps, 1).run()[0]
+    return last_value
 
 
 class _Loop(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from tracejit.autodiff.rules import Rule, has_cotangent, is_array, leaf_type
 from tracejit.eager.recompute import kept, recompute_eagerly
@@ -29,9 +29,16 @@ from tracejit.trace.signature import (
 )
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
-from tracejit.trace.variable import current_recorder, read_leaf
+from tracejit.trace.variable import Variable, current_recorder, read_leaf
+
+if TYPE_CHECKING:
+    from tracejit.support.typing import P, R, X
 
 
+@overload
+def stop_gradient(x: Variable) -> Tensor: ...
+@overload
+def stop_gradient(x: X) -> X: ...
 def stop_gradient(x: Any) -> Any:
     """`x` itself, through which no gradient flows; `x` is an array or a container of arrays.
 
@@ -55,7 +62,7 @@ def _override(values: Sequence[Tensor], inputs: Sequence[Tensor], marker: Marker
     return [results] if len(values) == 1 else list(results)
 
 
-def _wrapped(f: Callable[..., Any], marked: Callable[..., Any]) -> Any:
+def _wrapped(f: Any, marked: Any) -> Any:
     """`marked` with the name, docstring and signature of `f`, binding to instances as a function
     does."""
     return functools.update_wrapper(marked, f, updated=())
@@ -83,6 +90,14 @@ def _name(f: Callable[..., Any]) -> str:
     return getattr(f, "__name__", type(f).__name__)
 
 
+@overload
+def custom_gradient(f: Function[P, tuple[R, Callable[..., Any]]]) -> Function[P, R]: ...
+@overload
+def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]: ...
+@overload
+def custom_gradient(
+    f: None = None,
+) -> Callable[[Callable[P, tuple[R, Callable[..., Any]]]], Callable[P, R]]: ...
 def custom_gradient(f: Any = None) -> Any:
     """A function whose gradient is the rule it returns: `f(*x) -> (y, grad_fn)`.
 
@@ -154,7 +169,7 @@ def custom_gradient(f: Any = None) -> Any:
     return _wrapped(f, marked)
 
 
-def grad_pass_through(f: Any) -> Any:
+def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]:
     """`f` in the forward direction, the identity backward: the straight-through estimator.
 
     The results of `f` match its array arguments one to one, in count and shape; each result's
@@ -190,7 +205,7 @@ def grad_pass_through(f: Any) -> Any:
     return _wrapped(f, marked)
 
 
-def recompute_grad(f: Any) -> Any:
+def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     """`f`, whose intermediate values are not kept for the gradient but computed again there.
 
     The same numbers to the last bit, for less memory and one more run of `f`: of its statements, in
