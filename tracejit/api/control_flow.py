@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from tracejit.api.carries import (
     Carry,
@@ -109,8 +109,12 @@ def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], R]], *operands:
     return result
 
 
+@overload
+def while_loop(cond_fun: Callable[[C], Any], body_fun: Callable[[C], C], init: C) -> C: ...
+@overload
+def while_loop(cond_fun: Callable[[C], Any], body_fun: Callable[[C], C], init: float) -> C: ...
 @places.at_the_users_line
-def while_loop(cond_fun: Callable[[C], Any], body_fun: Callable[[C], C], init: C | float) -> C:
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
     """Run `value = body_fun(value)` from `init` as long as `cond_fun(value)` is true; return the
     last value.
 
@@ -136,12 +140,12 @@ def while_loop(cond_fun: Callable[[C], Any], body_fun: Callable[[C], C], init: C
     """
     recording = current_recording()
     if recording is None:
-        value = map_tree(read_leaf, init)
-        while cond_fun(value):
-            new = map_tree(read_leaf, body_fun(value))
-            check_structure(name_of(body_fun), value, new)
-            value = new
-        return value
+        last = map_tree(read_leaf, init)
+        while cond_fun(last):
+            new = map_tree(read_leaf, body_fun(last))
+            check_structure(name_of(body_fun), last, new)
+            last = new
+        return last
     pin_sizes(recording)
     carry = Carry(recording, body_fun, parameter_of(body_fun, 0, "value"), init)
     is_settled = False
@@ -159,7 +163,8 @@ def while_loop(cond_fun: Callable[[C], Any], body_fun: Callable[[C], C], init: C
         returned = carry.returned(value, new)
         step = Side(take_out(recording, start), values_of(returned))
         is_settled = carry.settle(returned)
-    return carry.whole(emit_while(recording, carry.function, inputs, test, step, carry.initial))
+    results = emit_while(recording, carry.function, inputs, test, step, carry.initial)
+    return carry.whole(results)
 
 
 def _test(recording: Recording, function: Any, value: Any) -> list[Any]:

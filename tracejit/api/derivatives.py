@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 @overload
 def elementwise_grad(
+    f: np.ufunc, argnums: Argnums = 0, *, argnames: Argnames | None = None, has_aux: bool = False
+) -> Function[..., Any]: ...
+@overload
+def elementwise_grad(
     f: First[P, X, Any], argnums: Zero = 0, *, argnames: None = None, has_aux: No = False
 ) -> Function[P, X]: ...
 @overload
@@ -96,6 +100,10 @@ def elementwise_grad(
     return recorded_as(f, slopes)
 
 
+@overload
+def deriv(
+    f: np.ufunc, argnums: int = 0, *, argnames: str | None = None, has_aux: bool = False
+) -> Function[..., Any]: ...
 @overload
 def deriv(
     f: Callable[P, R], argnums: int = 0, *, argnames: str | None = None, has_aux: No = False

@@ -12,6 +12,8 @@ from tracejit.specialise.function import Function
 from tracejit.trace import places
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from tracejit.support.typing import (
         A,
         Argnames,
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     )
 
 
+@overload
+def grad(
+    f: np.ufunc, argnums: Argnums = 0, *, argnames: Argnames | None = None, has_aux: bool = False
+) -> Function[..., Any]: ...
 @overload
 def grad(
     f: First[P, X, Any], argnums: Zero = 0, *, argnames: None = None, has_aux: No = False
@@ -115,6 +121,10 @@ def grad(
     return _transform("grad", f, argnums, argnames, has_aux)
 
 
+@overload
+def value_and_grad(
+    f: np.ufunc, argnums: Argnums = 0, *, argnames: Argnames | None = None, has_aux: bool = False
+) -> Function[..., tuple[Any, Any]]: ...
 @overload
 def value_and_grad(
     f: First[P, X, R], argnums: Zero = 0, *, argnames: None = None, has_aux: No = False

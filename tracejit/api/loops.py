@@ -51,18 +51,18 @@ Step = Callable[[Any, Any, Any], tuple[Any, Any]]
 
 @overload
 def scan(
-    f: Callable[[C, Any], tuple[C, None]],
-    init: C | float,
+    f: Callable[[C, Any], tuple[C, Array[D]]],
+    init: C,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
     checkpoint: int | bool | None = None,
-) -> tuple[C, None]: ...
+) -> tuple[C, NDArray[D]]: ...
 @overload
 def scan(
     f: Callable[[C, Any], tuple[C, Array[D]]],
-    init: C | float,
+    init: float,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
@@ -72,7 +72,17 @@ def scan(
 @overload
 def scan(
     f: Callable[[C, Any], tuple[C, float]],
-    init: C | float,
+    init: C,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    checkpoint: int | bool | None = None,
+) -> tuple[C, NDArray[Any]]: ...
+@overload
+def scan(
+    f: Callable[[C, Any], tuple[C, float]],
+    init: float,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
@@ -82,7 +92,17 @@ def scan(
 @overload
 def scan(
     f: Callable[[C, Any], tuple[C, ArraysT]],
-    init: C | float,
+    init: C,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    checkpoint: int | bool | None = None,
+) -> tuple[C, ArraysT]: ...
+@overload
+def scan(
+    f: Callable[[C, Any], tuple[C, ArraysT]],
+    init: float,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
@@ -92,7 +112,17 @@ def scan(
 @overload
 def scan(
     f: Callable[[C, Any], tuple[C, Any]],
-    init: C | float,
+    init: C,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    checkpoint: int | bool | None = None,
+) -> tuple[C, Any]: ...
+@overload
+def scan(
+    f: Callable[[C, Any], tuple[C, Any]],
+    init: float,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
@@ -169,8 +199,12 @@ def scan(
     return loop.checkpointed().in_blocks(size, _Loop.run)
 
 
+@overload
+def fori_loop(lower: int, upper: int, body: Callable[[int, C], C], init: C) -> C: ...
+@overload
+def fori_loop(lower: int, upper: int, body: Callable[[int, C], C], init: float) -> C: ...
 @places.at_the_users_line
-def fori_loop(lower: int, upper: int, body: Callable[[int, C], C], init: C | float) -> C:
+def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any) -> Any:
     """Run `value = body(i, value)` for i from `lower` to `upper` - 1, from `init`; return the last.
 
     `value` is an array, a number or a container of them, which keeps its types from step to step.
@@ -195,8 +229,7 @@ def fori_loop(lower: int, upper: int, body: Callable[[int, C], C], init: C | flo
         return body(t + first if first else t, value), None
 
     steps = LoopRange(max(last - first, 0), False)
-    last_value: C = _Loop(body, step, init, (), steps, 1).run()[0]
-    return last_value
+    return _Loop(body, step, init, (), steps, 1).run()[0]
 
 
 class _Loop(NamedTuple):

@@ -32,7 +32,7 @@ from tracejit.trace.trees import flatten, map_tree, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
 
 if TYPE_CHECKING:
-    from tracejit.support.typing import P, R, X
+    from tracejit.support.typing import MethodT, P, R, X
 
 
 @overload
@@ -169,7 +169,13 @@ def custom_gradient(f: Any = None) -> Any:
     return _wrapped(f, marked)
 
 
-def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]:
+@overload
+def grad_pass_through(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
+    f: MethodT,
+) -> MethodT: ...
+@overload
+def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]: ...
+def grad_pass_through(f: Any) -> Any:
     """`f` in the forward direction, the identity backward: the straight-through estimator.
 
     The results of `f` match its array arguments one to one, in count and shape; each result's
@@ -205,7 +211,13 @@ def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]:
     return _wrapped(f, marked)
 
 
-def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
+@overload
+def recompute_grad(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
+    f: MethodT,
+) -> MethodT: ...
+@overload
+def recompute_grad(f: Callable[P, R]) -> Callable[P, R]: ...
+def recompute_grad(f: Any) -> Any:
     """`f`, whose intermediate values are not kept for the gradient but computed again there.
 
     The same numbers to the last bit, for less memory and one more run of `f`: of its statements, in

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,8 +15,13 @@ from tracejit.trace.record import current_recording
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten
 
+if TYPE_CHECKING:
+    Methods = np.random.Generator
+else:
+    Methods = object
 
-class Generator:
+
+class Generator(Methods):
     """NumPy's Generator, with the same methods and the same numbers.
 
     A function that is recorded may capture it: every draw takes place at each call, in order, as if
@@ -45,7 +50,7 @@ class Generator:
         return self._generator
 
     @property
-    def bit_generator(self) -> Any:
+    def bit_generator(self) -> np.random.BitGenerator:
         """NumPy's bit generator, whose `state` is that of this generator."""
         return self._generator.bit_generator
 
@@ -70,7 +75,7 @@ class Generator:
         return f"tj.random.Generator({self._generator.bit_generator!r})"
 
 
-def default_rng(seed: Any = None) -> Any:
+def default_rng(seed: Any = None) -> Generator:
     """A generator like np.random.default_rng(seed), which recorded functions may capture.
 
     In a function that is recorded, it is made anew at each call, and `seed` is None, an integer or
@@ -80,4 +85,5 @@ def default_rng(seed: Any = None) -> Any:
     if recording is None or isinstance(seed, (np.random.BitGenerator, np.random.Generator)):
         return Generator(np.random.default_rng(seed))
     seeds = () if seed is None else (as_array(seed),)
-    return RecordedGenerator(recording.record(DEFAULT_RNG, seeds, {}))
+    made = RecordedGenerator(recording.record(DEFAULT_RNG, seeds, {}))
+    return cast(Generator, made)

@@ -23,18 +23,22 @@ from tracejit.trace.trees import Structure, flatten, map_tree, spread, unflatten
 from tracejit.trace.variable import read_leaf
 
 if TYPE_CHECKING:
+    from typing import Concatenate
+
     from numpy.typing import NDArray
 
-    from tracejit.support.typing import Array, ArraysT, D, First, P
+    from tracejit.support.typing import Array, ArraysT, D, P
 
 
 @overload
+def vmap(f: np.ufunc, in_axes: Any = 0, out_axes: Any = 0) -> Function[..., Any]: ...
+@overload
 def vmap(
-    f: First[..., float, Array[D]], in_axes: Any = 0, out_axes: Any = 0
+    f: Callable[Concatenate[float, ...], Array[D]], in_axes: Any = 0, out_axes: Any = 0
 ) -> Function[..., NDArray[D]]: ...
 @overload
 def vmap(
-    f: First[..., float, float], in_axes: Any = 0, out_axes: Any = 0
+    f: Callable[Concatenate[float, ...], float], in_axes: Any = 0, out_axes: Any = 0
 ) -> Function[..., NDArray[Any]]: ...
 @overload
 def vmap(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from tracejit.autodiff.request import Request
 from tracejit.compiler.kernel import Kernel
@@ -32,7 +32,13 @@ from tracejit.trace.signature import inside_method, is_no_spec
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
-R = TypeVar("R")
+
+if TYPE_CHECKING:
+    from typing import Concatenate
+
+    from typing_extensions import Self, Unpack
+
+    from tracejit.support.typing import FunctionDecorator, FunctionOptions, MethodT, Q, R, X
 
 VALUE = Request()
 
@@ -100,6 +106,18 @@ class Function(Generic[P, R_co]):
             result = self._fallback.answer(args, kwargs)
         return result
 
+    @overload  # the function of a classmethod
+    def __get__(  # type: ignore[misc]  # of other functions the overloads below
+        self: Callable[Concatenate[type[X], Q], R], instance: X | None, owner: type | None = None
+    ) -> Function[Q, R]: ...
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: Callable[Concatenate[X, Q], R], instance: X, owner: type | None = None
+    ) -> Function[Q, R]: ...
+    @overload  # the function of a staticmethod
+    def __get__(self, instance: object, owner: type | None = None) -> Self: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind to an instance, as a Python function does."""
         return self if instance is None else MethodType(self, instance)
@@ -215,9 +233,13 @@ To avoid it: convert it before the call, x.astype(np.float64).
 
 
 @overload
-def function(python: Callable[P, R], **options: Any) -> Function[P, R]: ...
+def function(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
+    python: MethodT, **options: Unpack[FunctionOptions]
+) -> MethodT: ...
 @overload
-def function(python: None = None, **options: Any) -> Callable[[Callable[P, R]], Function[P, R]]: ...
+def function(python: Callable[P, R], **options: Unpack[FunctionOptions]) -> Function[P, R]: ...
+@overload
+def function(python: None = None, **options: Unpack[FunctionOptions]) -> FunctionDecorator: ...
 def function(python: Any = None, **options: Any) -> Any:
     """Compile a NumPy function: `@tj.function` or `@tj.function(option=...)`, see `Options`.
 

@@ -7,13 +7,17 @@ the arguments that it differentiates by. `Callable[P, R]` tells the one, `Callab
 each of their overloads.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, Protocol, TypeAlias, TypedDict, overload
 
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple
 
+from tracejit.specialise.function import Function
+
 P = ParamSpec("P")
+Q = ParamSpec("Q")
+"""Parameters; those of a method without self."""
 Ts = TypeVarTuple("Ts")
 """Positional arguments."""
 
@@ -33,8 +37,8 @@ E = TypeVar("E", bound=np.generic, default=Any)
 """The type of the elements of an array."""
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[D]]
-Arrays: TypeAlias = np.ndarray[Any, np.dtype[Any]] | Mapping[Any, Arrays] | Sequence[Arrays]
-"""An array, or a container of arrays alone."""
+Arrays: TypeAlias = np.ndarray[Any, np.dtype[Any]] | Mapping[Any, Arrays] | Sequence[Arrays] | None
+"""An array, None, or a container of such alone."""
 ArraysT = TypeVar("ArraysT", bound=Arrays)
 Real: TypeAlias = Array[Any] | float
 """What has derivatives: NumPy's floating scalars are floats, or like them."""
@@ -77,6 +81,18 @@ class FirstThree(Protocol[P, _X_contra, _Y_contra, _Z_contra, _R_co]):
     def __call__(
         self, x: _X_contra, y: _Y_contra, z: _Z_contra, /, *args: Any, **kwargs: Any
     ) -> _R_co: ...
+
+MethodT = TypeVar("MethodT", bound=staticmethod[..., Any] | classmethod[Any, ..., Any])
+
+class FunctionDecorator(Protocol):
+    """`tj.function` with options."""
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
+        self, python: MethodT, /
+    ) -> MethodT: ...
+    @overload
+    def __call__(self, python: Callable[P, R], /) -> Function[P, R]: ...
 
 class FunctionOptions(TypedDict, total=False):
     """The options of `tj.function`: the fields of `Options`."""
