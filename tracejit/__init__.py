@@ -26,7 +26,9 @@ from tracejit.api.transforms import hvp, jvp, linearize, vjp
 from tracejit.api.vmap import vmap
 from tracejit.compiler.kernel import Kernel, load
 from tracejit.eager.accumulator import ForwardAccumulator
-from tracejit.eager.tape import GradientTape, constant, gradients
+from tracejit.eager.constants import constant
+from tracejit.eager.recorded_gradients import gradients
+from tracejit.eager.tape import GradientTape
 from tracejit.eager.targets import UnconnectedGradients
 from tracejit.specialise.eager_mode import eager
 from tracejit.specialise.function import Function, function

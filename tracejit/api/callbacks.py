@@ -22,9 +22,8 @@ from tracejit.trace.variable import Variable, current_recorder, read_leaf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from typing_extensions import Unpack
 
-    from tracejit.support.typing import Ts
+    from tracejit.support.typing import Ts, Unpack
     from tracejit.trace.signature import TensorSpec
 
 

@@ -32,9 +32,7 @@ from tracejit.trace.trees import Structure, flatten, map_tree, paths, unflatten
 from tracejit.trace.variable import read_leaf
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from tracejit.support.typing import C, R, Ts
+    from tracejit.support.typing import C, R, Ts, Unpack
 
 
 @places.at_the_users_line

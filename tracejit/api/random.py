@@ -54,7 +54,7 @@ class Generator(Methods):
         """NumPy's bit generator, whose `state` is that of this generator."""
         return self._generator.bit_generator
 
-    def __getattr__(self, name: str) -> Any:
+    def _method(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"'Generator' object has no attribute {name!r}")
         recording = current_recording()
@@ -70,6 +70,9 @@ class Generator(Methods):
             return method(*args, **kwargs)
 
         return draw
+
+    if not TYPE_CHECKING:  # to which it would say that a generator has any method
+        __getattr__ = _method
 
     def __repr__(self) -> str:
         return f"tj.random.Generator({self._generator.bit_generator!r})"

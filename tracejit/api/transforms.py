@@ -36,9 +36,7 @@ from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import Variable, read_leaf
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from tracejit.support.typing import A, No, R, Ts, X, Yes
+    from tracejit.support.typing import A, No, R, Ts, Unpack, X, Yes
 
 # Forward mode
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tracejit.autodiff.adjoint import gradients as differentiate
 from tracejit.eager.targets import (
-    Reads,
-    UnconnectedGradients,
-    filled,
+    NONE,
     gradients_by,
     leaves_of,
     one_leaf,
@@ -23,22 +20,30 @@ from tracejit.eager.targets import (
     tensor_of,
     wants_zeros,
 )
-from tracejit.eager.window_gradient import compiled_gradients, gradients_for
+from tracejit.eager.window_gradient import (
+    compiled_gradients,
+    differentiated,
+    gradients_for,
+    local_names,
+    unit_cotangents,
+)
 from tracejit.ir.graph import Value
-from tracejit.ir.types import type_of
-from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
 from tracejit.support.errors import UnsupportedError, fail
 from tracejit.support.words import a
 from tracejit.trace import places
-from tracejit.trace.eager import EAGER, eager_tensor
+from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.tape_window import Whole, Window
+from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, unflatten
-from tracejit.trace.variable import Variable, current_recorder, strong_array
+from tracejit.trace.variable import Variable, current_recorder
 
-NONE = UnconnectedGradients.NONE
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tracejit.eager.targets import Nones, NumbersT, Recorded, RecordedT, Zeros
+    from tracejit.support.typing import Array, K
 
 
 class NotBatched(Exception):
@@ -148,6 +153,90 @@ class GradientTape:
         variables = [variable for variable, _ in self._window.reads.values()]
         return tuple(sorted(variables, key=lambda variable: variable.serial))
 
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Recorded,
+        output_gradients: Any = None,
+        *,
+        unconnected_gradients: Zeros,
+    ) -> Tensor: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Recorded,
+        output_gradients: Any = None,
+        unconnected_gradients: Nones = NONE,
+    ) -> Tensor | None: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: NumbersT,
+        output_gradients: Any = None,
+        *,
+        unconnected_gradients: Zeros,
+    ) -> NumbersT: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: NumbersT,
+        output_gradients: Any = None,
+        unconnected_gradients: Nones = NONE,
+    ) -> NumbersT | None: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: list[RecordedT],
+        output_gradients: Any = None,
+        *,
+        unconnected_gradients: Zeros,
+    ) -> list[Tensor]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: list[RecordedT],
+        output_gradients: Any = None,
+        unconnected_gradients: Nones = NONE,
+    ) -> list[Tensor | None]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: tuple[RecordedT, ...],
+        output_gradients: Any = None,
+        *,
+        unconnected_gradients: Zeros,
+    ) -> tuple[Tensor, ...]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: tuple[RecordedT, ...],
+        output_gradients: Any = None,
+        unconnected_gradients: Nones = NONE,
+    ) -> tuple[Tensor | None, ...]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: dict[K, RecordedT],
+        output_gradients: Any = None,
+        unconnected_gradients: Nones = NONE,
+    ) -> dict[K, Tensor | None]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Zeros | Nones = NONE,
+    ) -> Any: ...
     @places.at_the_users_line
     def gradient(
         self,
@@ -177,6 +266,32 @@ class GradientTape:
         self._release()
         return unflatten(source_structure, found)
 
+    @overload
+    def jacobian(self, target: Any, sources: Recorded, unconnected_gradients: Zeros) -> Tensor: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: Recorded, unconnected_gradients: Nones = NONE
+    ) -> Tensor | None: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: Array[Any] | float, unconnected_gradients: Zeros
+    ) -> NDArray[Any]: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: Array[Any] | float, unconnected_gradients: Nones = NONE
+    ) -> NDArray[Any] | None: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: list[RecordedT], unconnected_gradients: Zeros
+    ) -> list[Tensor]: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: list[RecordedT], unconnected_gradients: Nones = NONE
+    ) -> list[Tensor | None]: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: Any, unconnected_gradients: Zeros | Nones = NONE
+    ) -> Any: ...
     @places.at_the_users_line
     def jacobian(
         self,
@@ -206,6 +321,22 @@ class GradientTape:
                 found.append(None)
         return unflatten(source_structure, found)
 
+    @overload
+    def batch_jacobian(
+        self, target: Any, source: Recorded, unconnected_gradients: Zeros
+    ) -> Tensor: ...
+    @overload
+    def batch_jacobian(
+        self, target: Any, source: Recorded, unconnected_gradients: Nones = NONE
+    ) -> Tensor | None: ...
+    @overload
+    def batch_jacobian(
+        self, target: Any, source: Array[Any], unconnected_gradients: Zeros
+    ) -> NDArray[Any]: ...
+    @overload
+    def batch_jacobian(
+        self, target: Any, source: Array[Any], unconnected_gradients: Nones = NONE
+    ) -> NDArray[Any] | None: ...
     @places.at_the_users_line
     def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = NONE) -> Any:
         """The Jacobian of each row of `target` with respect to the same row of `source`: shape
@@ -261,7 +392,7 @@ class GradientTape:
             ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
         ) -> Sequence[Tensor | None]:
             known = [x for x in xs if x._value in window.known]
-            answers = iter(_differentiated(recorder, window, ys, known, seeds))
+            answers = iter(differentiated(recorder, window, ys, known, seeds))
             return [next(answers) if x._value in window.known else None for x in xs]
 
         return gradients_by(found, recorder, ys, sources, seeds, self._reads, zeros)
@@ -272,7 +403,7 @@ class GradientTape:
         """Per source the gradients of y for each unit cotangent over its last axes, `shape`, along
         a first axis: in one pass, or, where something cannot be batched, one after another; None
         where unconnected."""
-        window, units = self._window, _units(shape, y)
+        window, units = self._window, unit_cotangents(shape, y)
         if not len(units):
             return [None] * len(sources)
 
@@ -287,7 +418,9 @@ class GradientTape:
                 found = gradients_for(units, y, known, recorder, window.nodes)
             elif recorder is EAGER and current_recording() is None and not EAGER.windows:
                 values = [x._value for x in known]
-                found = compiled_gradients(window, [y._value], values, [None], _names, (), units)
+                found = compiled_gradients(
+                    window, [y._value], values, [None], local_names, (), units
+                )
                 if found is None:
                     raise NotBatched
             else:
@@ -312,139 +445,3 @@ class GradientTape:
 
     def __repr__(self) -> str:
         return f"<GradientTape, {len(self._window.nodes)} operations>"
-
-
-def _differentiated(
-    recorder: Recorder,
-    window: Window,
-    ys: Sequence[Tensor],
-    xs: Sequence[Tensor],
-    seeds: Sequence[Any],
-) -> Sequence[Tensor | None]:
-    """The gradients along the window's nodes: by a kernel, where nothing records them and no rule
-    of the user's is on the way."""
-    reached = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if y._value in window.known]
-    if not reached or not xs:
-        return [None] * len(xs)
-    ys, seeds = [y for y, _ in reached], [seed for _, seed in reached]
-    if recorder is EAGER and current_recording() is None and not EAGER.windows:
-        y_values, x_values = [y._value for y in ys], [x._value for x in xs]
-        found = compiled_gradients(window, y_values, x_values, seeds, _names)
-        if found is not None:
-            return found
-    return differentiate(ys, xs, filled(seeds, ys), window.nodes)
-
-
-def _names() -> Mapping[Value, str]:
-    """The names of Tensors and Variables in the user's running function."""
-    frame = places.user_frame()
-    named: dict[Value, str] = {}
-    for name, local in (frame.f_locals if frame is not None else {}).items():
-        if type(local) in TENSORS:
-            named.setdefault(local._value, name)
-        elif type(local) is Variable:
-            named.setdefault(local.held, local.name or name)
-    return named
-
-
-def _units(shape: tuple[int, ...], y: Tensor) -> np.ndarray:
-    """For each element of an array of this shape, which the last axes of y have, its cotangent: one
-    there, zero elsewhere."""
-    size = math.prod(shape)
-    units = np.eye(size, dtype=y.dtype).reshape(size, *[1] * (y.ndim - len(shape)), *shape)
-    return np.ascontiguousarray(np.broadcast_to(units, (size, *y.shape)))
-
-
-@places.at_the_users_line
-def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = NONE,
-) -> list[Any]:
-    """In a recorded function: the gradients of the sum of `ys` with respect to each of `xs`, a
-    list; None where unconnected. Nothing needs watching; a Variable that is not trainable is a
-    constant.
-
-    `grad_ys` are the cotangents of the ys, ones where None. What flows into `stop_gradients` flows
-    no further, so that total derivatives become partial ones.
-
-    Raises TapeError (a RuntimeError) outside recorded functions, and as `GradientTape.gradient`
-    does.
-
-    >>> import numpy as np
-    >>> import tracejit as tj
-    >>> tj.function(lambda x: tj.gradients(x ** 3, x)[0])(2.0 * np.ones(1))
-    array([12.])
-    """
-    zeros = wants_zeros(unconnected_gradients)
-    recording = current_recording()
-    whole = next((window for window in EAGER.windows if type(window) is Whole), None)
-    recorder: Recorder
-    read: Reads
-    if recording is not None:
-        recorder, nodes, read = recording, recording.graph.nodes, recording.versions_of
-    elif whole is not None:
-        recorder, nodes, read = EAGER, whole.nodes, whole.values_of
-    else:
-        raise fail("no-recording", places.here(), call="tj.gradients")
-    call = "tj.gradients"
-    targets, structure = leaves_of(ys, "ys", call)
-    sources = leaves_of(xs, "xs", call)[0]
-    tensors = [tensor_of(leaf, recorder) for leaf in targets]
-    seeds = seeds_of(grad_ys, tensors, structure, recorder, call)
-    stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", call)[0]
-    stopped = {*recorder.as_sources([tensor_of(leaf, recorder)._value for leaf in stops])}
-
-    def reads(variable: Variable) -> Sequence[Value]:
-        return read(variable) if variable.trainable else ()
-
-    def found(
-        ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
-    ) -> Sequence[Tensor | None]:
-        kept = [node for node in nodes if stopped.isdisjoint(node.results)]
-        return differentiate(ys, xs, filled(seeds, ys), kept)
-
-    return gradients_by(found, recorder, tensors, sources, seeds, reads, zeros)
-
-
-@places.at_the_users_line
-def constant(value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None) -> Any:
-    """A Tensor of a copy of `value`, in NumPy's dtype or the given one; broadcast to `shape`.
-
-    A Python number becomes a NumPy scalar (float64, int64), which never changes. In a recorded
-    function the Tensor is a constant of the recording, which can be differentiated by; nothing
-    flows into it, of a Tensor or Variable neither.
-
-    >>> import tracejit as tj
-    >>> tj.constant([1, 2], dtype=float)
-    <Tensor f8[2] [1. 2.]>
-    """
-    recording = current_recording()
-    if hasattr(type(value), "__tracejit_record__"):
-        tensor = tensor_of(value, current_recorder())
-        if recording is not None and tensor.type.form != "weak":
-            return recording.distinct(_stopped(tensor, dtype, shape))
-        value = tensor.numpy()
-    data = strong_array(value, dtype)
-    if shape is not None:
-        data = np.array(np.broadcast_to(data, shape))
-    known = type_of(data)
-    if known is None or known.dtype.kind not in "biufc":
-        kind = type(value).__name__
-        fix = "give it an array, a number or nested lists of numbers."
-        words = {"what": "the value of tj.constant", "article": "a", "kind": kind, "fix": fix}
-        raise fail("not-an-array", places.here(), **words)
-    if recording is None:
-        return eager_tensor(data, known)
-    return recording.distinct(Tensor(recording.graph.constant(data), recording))
-
-
-def _stopped(tensor: Any, dtype: Any, shape: tuple[int, ...] | None) -> Any:
-    """The value as a constant of that dtype and shape in the current recording."""
-    if tensor.type.is_inexact:
-        tensor = OVERRIDE(tensor, outputs=1, grad=Marker("constant", "stopped", stop))
-    if dtype is not None:
-        tensor = tensor.astype(dtype)
-    return tensor if shape is None else np.broadcast_to(tensor, shape).copy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, Structure, flatten
 from tracejit.trace.variable import Variable
 
+if TYPE_CHECKING:
+    from tracejit.trace.arraylike import ArrayMethods
+
 Reads = Callable[[Variable], Sequence[Value]]
 Differentiate = Callable[
     [Sequence[Tensor], Sequence[Tensor], Sequence[Any]], Sequence[Tensor | None]
@@ -32,6 +35,18 @@ class UnconnectedGradients(enum.Enum):
 
     NONE = "none"
     ZERO = "zero"
+
+
+NONE: Final = UnconnectedGradients.NONE
+
+if TYPE_CHECKING:
+    Recorded: TypeAlias = ArrayMethods
+    RecordedT = TypeVar("RecordedT", bound=Recorded)
+    """A Tensor or a Variable: what a tape gives gradients by."""
+    NumbersT = TypeVar("NumbersT", bound=np.ndarray[Any, Any] | float)
+    """The same in a recorded function, where arguments are annotated as the caller's arrays."""
+    Nones: TypeAlias = Literal["none", UnconnectedGradients.NONE]
+    Zeros: TypeAlias = Literal["zero", UnconnectedGradients.ZERO]
 
 
 def wants_zeros(unconnected_gradients: Any) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from tracejit.autodiff.request import Request
 from tracejit.compiler.kernel import Kernel
@@ -36,9 +36,7 @@ R_co = TypeVar("R_co", covariant=True)
 if TYPE_CHECKING:
     from typing import Concatenate
 
-    from typing_extensions import Self, Unpack
-
-    from tracejit.support.typing import FunctionDecorator, FunctionOptions, MethodT, Q, R, X
+    from tracejit.support.typing import FunctionOptions, MethodT, Q, R, Self, Unpack, X
 
 VALUE = Request()
 
@@ -230,6 +228,19 @@ To avoid it: convert it before the call, x.astype(np.float64).
             return f"This call would run as plain Python, because {way_out()}."
         call, _ = callee.take_apart(arguments)
         return self._history.foresee(without_tensors(call)[0], self._callee.static_rows())
+
+
+if TYPE_CHECKING:
+
+    class FunctionDecorator(Protocol):
+        """`tj.function` with options."""
+
+        @overload
+        def __call__(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
+            self, python: MethodT, /
+        ) -> MethodT: ...
+        @overload
+        def __call__(self, python: Callable[P, R], /) -> Function[P, R]: ...
 
 
 @overload

@@ -7,13 +7,14 @@ the arguments that it differentiates by. `Callable[P, R]` tells the one, `Callab
 each of their overloads.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, ParamSpec, Protocol, TypeAlias, TypedDict, overload
+from typing import Concatenate as Concatenate
 
 import numpy as np
+from typing_extensions import Self as Self
 from typing_extensions import TypeVar, TypeVarTuple
-
-from tracejit.specialise.function import Function
+from typing_extensions import Unpack as Unpack
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -83,16 +84,6 @@ class FirstThree(Protocol[P, _X_contra, _Y_contra, _Z_contra, _R_co]):
     ) -> _R_co: ...
 
 MethodT = TypeVar("MethodT", bound=staticmethod[..., Any] | classmethod[Any, ..., Any])
-
-class FunctionDecorator(Protocol):
-    """`tj.function` with options."""
-
-    @overload
-    def __call__(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
-        self, python: MethodT, /
-    ) -> MethodT: ...
-    @overload
-    def __call__(self, python: Callable[P, R], /) -> Function[P, R]: ...
 
 class FunctionOptions(TypedDict, total=False):
     """The options of `tj.function`: the fields of `Options`."""
