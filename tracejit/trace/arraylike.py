@@ -215,7 +215,7 @@ class ArrayContainer(ArrayMethods):
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Tensor]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
         return (self[k] for k in range(self.shape[0]))
