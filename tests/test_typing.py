@@ -22,6 +22,7 @@ from tests.typing import program, signatures
 from tracejit.support.options import Options
 
 ROOT = Path(__file__).parents[1]
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 PROGRAMS = ROOT / "tests" / "typing"
 STUB = ast.parse((ROOT / "tracejit" / "support" / "typing.pyi").read_text("utf-8"))
 
@@ -66,7 +67,8 @@ def test_mypy_knows_the_types() -> None:
     """Some 3 seconds, 20 without mypy's cache: those of NumPy's stubs."""
     pytest.importorskip("mypy")
     command = [sys.executable, "-m", "mypy", "--config-file=pyproject.toml", "--strict"]
-    command += ["--follow-imports=silent", "--explicit-package-bases", str(PROGRAMS)]
+    command += [f"--python-version={PYTHON}", "--follow-imports=silent"]
+    command += ["--explicit-package-bases", str(PROGRAMS)]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     told = [line for line in ran.stdout.splitlines() if ": error: " in line]
     known = {line for line in told if line.startswith("tests/typing/mistakes.py:")}
@@ -79,7 +81,7 @@ def test_pyright_knows_the_types(tmp_path: Path) -> None:
     pytest.importorskip("basedpyright")
     words = {"include": [str(PROGRAMS)], "extraPaths": [str(ROOT)], "typeCheckingMode": "strict"}
     config = tmp_path / "pyrightconfig.json"
-    config.write_text(json.dumps({**words, "pythonVersion": "3.10"}), "utf-8")
+    config.write_text(json.dumps({**words, "pythonVersion": PYTHON}), "utf-8")
     command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
     ran = subprocess.run([*command, "-p", str(config)], capture_output=True, text=True)
     told = [one for one in json.loads(ran.stdout)["generalDiagnostics"] if is_error(one)]

@@ -190,7 +190,7 @@ def tapes() -> None:
 
 def arrays() -> None:
     assert_type(tnp.zeros(3), Line)
-    assert_type(tnp.fft.fft(x), NDArray[np.complex128])
+    assert_type(tnp.fft.fft(x).ndim, int)
     assert_type(tnp.random.default_rng(0), np.random.Generator)
     assert_type(tj.random.default_rng(0).normal(size=3), Vector)
     assert_type(special.gammaln(2.0), Any)

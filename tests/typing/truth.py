@@ -26,6 +26,8 @@ def holds(value: Any, kind: Any) -> bool:
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if kind is Any:
         return True
+    if hasattr(origin, "__value__"):  # NDArray, from NumPy 2.5 on
+        return holds(value, origin.__value__[args])
     if kind is None:
         return value is None
     if origin in (typing.Union, types.UnionType):
@@ -33,7 +35,7 @@ def holds(value: Any, kind: Any) -> bool:
     if origin is np.ndarray:
         shape, dtype = args
         wanted = typing.get_args(dtype)[0] if typing.get_args(dtype) else Any
-        sizes = typing.get_args(shape)
+        sizes = typing.get_args(getattr(shape, "__value__", shape))
         fits = shape is Any or Ellipsis in sizes or len(sizes) == np.ndim(value)
         return type(value) is np.ndarray and fits and (wanted is Any or value.dtype == wanted)
     if origin is tuple:
