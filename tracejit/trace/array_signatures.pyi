@@ -23,7 +23,8 @@ class ArraySignatures:
         keepdims: bool = False,
         initial: Any = ...,
         where: Any = ...,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """The sum of the elements, or along axes: as np.sum."""
     def mean(
         self,
         axis: Axes = None,
@@ -31,7 +32,8 @@ class ArraySignatures:
         *,
         keepdims: bool = False,
         where: Any = ...,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """The mean of the elements, or along axes: as np.mean."""
     def prod(
         self,
         axis: Axes = None,
@@ -40,13 +42,16 @@ class ArraySignatures:
         keepdims: bool = False,
         initial: Any = ...,
         where: Any = ...,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """The product of the elements, or along axes: as np.prod."""
     def max(
         self, axis: Axes = None, *, keepdims: bool = False, initial: Any = ..., where: Any = ...
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """The largest element, or that along axes: as np.max."""
     def min(
         self, axis: Axes = None, *, keepdims: bool = False, initial: Any = ..., where: Any = ...
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """The smallest element, or that along axes: as np.min."""
     def var(
         self,
         axis: Axes = None,
@@ -57,7 +62,8 @@ class ArraySignatures:
         where: Any = ...,
         mean: Any = ...,
         correction: float = ...,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """The variance of the elements, or along axes: as np.var."""
     def std(
         self,
         axis: Axes = None,
@@ -68,46 +74,73 @@ class ArraySignatures:
         where: Any = ...,
         mean: Any = ...,
         correction: float = ...,
-    ) -> Tensor: ...
-    def any(self, axis: Axes = None, *, keepdims: bool = False, where: Any = ...) -> Tensor: ...
-    def all(self, axis: Axes = None, *, keepdims: bool = False, where: Any = ...) -> Tensor: ...
-    def argmax(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor: ...
-    def argmin(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor: ...
-    def cumsum(self, axis: Axis = None, dtype: DTypeLike | None = None) -> Tensor: ...
-    def cumprod(self, axis: Axis = None, dtype: DTypeLike | None = None) -> Tensor: ...
-    def dot(self, b: ArrayLike) -> Tensor: ...
-    def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor: ...
-    def ravel(self, order: Order = "C") -> Tensor: ...
-    def squeeze(self, axis: Axes = None) -> Tensor: ...
-    def swapaxes(self, axis1: int, axis2: int) -> Tensor: ...
-    def repeat(self, repeats: ArrayLike, axis: Axis = None) -> Tensor: ...
+    ) -> Tensor:
+        """The standard deviation of the elements, or along axes: as np.std."""
+    def any(self, axis: Axes = None, *, keepdims: bool = False, where: Any = ...) -> Tensor:
+        """True where an element is: as np.any."""
+    def all(self, axis: Axes = None, *, keepdims: bool = False, where: Any = ...) -> Tensor:
+        """True where all elements are: as np.all."""
+    def argmax(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+        """The index of the largest element: as np.argmax."""
+    def argmin(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+        """The index of the smallest element: as np.argmin."""
+    def cumsum(self, axis: Axis = None, dtype: DTypeLike | None = None) -> Tensor:
+        """The sums of all elements so far: as np.cumsum."""
+    def cumprod(self, axis: Axis = None, dtype: DTypeLike | None = None) -> Tensor:
+        """The products of all elements so far: as np.cumprod."""
+    def dot(self, b: ArrayLike) -> Tensor:
+        """The product with another array: as np.dot."""
+    def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor:
+        """The elements kept between two bounds: as np.clip."""
+    def ravel(self, order: Order = "C") -> Tensor:
+        """The elements in one dimension: as np.ravel."""
+    def squeeze(self, axis: Axes = None) -> Tensor:
+        """The array without axes of size 1: as np.squeeze."""
+    def swapaxes(self, axis1: int, axis2: int) -> Tensor:
+        """The array with two axes exchanged: as np.swapaxes."""
+    def repeat(self, repeats: ArrayLike, axis: Axis = None) -> Tensor:
+        """Each element several times: as np.repeat."""
     def take(
         self, indices: ArrayLike, axis: Axis = None, *, mode: Literal["raise", "wrap", "clip"] = ...
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """The elements at these indices: as np.take."""
     def trace(
         self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None
-    ) -> Tensor: ...
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor: ...
-    def argsort(self, axis: Axis = -1, kind: str | None = None) -> Tensor: ...
-    def nonzero(self) -> tuple[Tensor, ...]: ...
+    ) -> Tensor:
+        """The sum of a diagonal: as np.trace."""
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+        """A diagonal: as np.diagonal."""
+    def argsort(self, axis: Axis = -1, kind: str | None = None) -> Tensor:
+        """The indices that sort the elements: as np.argsort."""
+    def nonzero(self) -> tuple[Tensor, ...]:
+        """The indices of elements that are not zero, by axis: as np.nonzero."""
     def searchsorted(
         self,
         v: ArrayLike,
         side: Literal["left", "right"] = "left",
         sorter: ArrayLike | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """The places at which elements belong in this sorted array: as np.searchsorted."""
     def choose(
         self, choices: Sequence[Any], *, mode: Literal["raise", "wrap", "clip"] = ...
-    ) -> Tensor: ...
-    def round(self, decimals: SupportsIndex = 0) -> Tensor: ...
-    def conj(self) -> Tensor: ...
-    def conjugate(self) -> Tensor: ...
-    def fill(self, value: Any) -> None: ...
-    def sort(self, axis: int = -1, kind: str | None = None) -> None: ...
-    def partition(self, kth: int | Sequence[int], axis: int = -1, kind: str = ...) -> None: ...
+    ) -> Tensor:
+        """The elements of several arrays, chosen by this one: as np.choose."""
+    def round(self, decimals: SupportsIndex = 0) -> Tensor:
+        """The elements, rounded to so many decimals: as np.round."""
+    def conj(self) -> Tensor:
+        """The complex conjugate: as np.conj."""
+    def conjugate(self) -> Tensor:
+        """The complex conjugate: as np.conj."""
+    def fill(self, value: Any) -> None:
+        """Set all elements to one value."""
+    def sort(self, axis: int = -1, kind: str | None = None) -> None:
+        """Sort the elements in place."""
+    def partition(self, kth: int | Sequence[int], axis: int = -1, kind: str = ...) -> None:
+        """Sort the elements in place so far that the k-th is in its place."""
     def put(
         self, indices: ArrayLike, values: ArrayLike, mode: Literal["raise", "wrap", "clip"] = ...
-    ) -> None: ...
+    ) -> None:
+        """Set the elements at these indices: as np.put."""
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Tensor]: ...
     def __contains__(self, value: Any) -> bool: ...
