@@ -16,23 +16,19 @@ from tracejit.eager.targets import (
     leaves_of,
     one_leaf,
     seeds_of,
-    sums_by,
     tensor_of,
     wants_zeros,
 )
 from tracejit.eager.window_gradient import (
-    compiled_gradients,
     differentiated,
-    gradients_for,
-    local_names,
+    gradient_rows,
     unit_cotangents,
 )
 from tracejit.ir.graph import Value
-from tracejit.support.errors import UnsupportedError, fail
+from tracejit.support.errors import fail
 from tracejit.support.words import a
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
-from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import TENSORS, Tensor
@@ -44,10 +40,6 @@ if TYPE_CHECKING:
 
     from tracejit.eager.targets import Nones, NumbersT, Recorded, RecordedT, Zeros
     from tracejit.support.typing import Array, K
-
-
-class NotBatched(Exception):
-    """Unit cotangents are taken one after another."""
 
 
 class GradientTape:
@@ -401,44 +393,13 @@ class GradientTape:
         self, recorder: Recorder, y: Tensor, sources: Sequence[Any], shape: tuple[int, ...]
     ) -> list[Any]:
         """Per source the gradients of y for each unit cotangent over its last axes, `shape`, along
-        a first axis: in one pass, or, where something cannot be batched, one after another; None
-        where unconnected."""
-        window, units = self._window, unit_cotangents(shape, y)
-        if not len(units):
-            return [None] * len(sources)
+        a first axis; None where unconnected."""
 
-        def batched(
-            ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
-        ) -> Sequence[Tensor | None]:
-            known = [x for x in xs if x._value in window.known]
-            if not (ys and known and y._value in window.known):
-                return [None] * len(xs)
-            found: Sequence[Any] | None
-            if isinstance(recorder, Recording):
-                found = gradients_for(units, y, known, recorder, window.nodes)
-            elif recorder is EAGER and current_recording() is None and not EAGER.windows:
-                values = [x._value for x in known]
-                found = compiled_gradients(
-                    window, [y._value], values, [None], local_names, (), units
-                )
-                if found is None:
-                    raise NotBatched
-            else:
-                raise NotBatched
-            answers = iter(found)
-            return [next(answers) if x._value in window.known else None for x in xs]
+        def single(seed: Tensor) -> list[Any]:
+            return self._gradients(recorder, [y], sources, [seed], zeros=False)
 
-        try:
-            return sums_by(batched, recorder, [y], sources, [None], self._reads)
-        except (NotBatched, UnsupportedError):
-            pass
-        rows = []
-        for unit in units:
-            seed = Tensor(recorder.lift(unit if y.type.form == "array" else unit[()]), recorder)
-            rows.append(self._gradients(recorder, [y], sources, [seed], zeros=False))
-        return [
-            None if column[0] is None else np.stack(column) for column in zip(*rows, strict=True)
-        ]
+        units = unit_cotangents(shape, y)
+        return gradient_rows(self._window, recorder, y, sources, units, self._reads, single)
 
     def _reads(self, variable: Variable) -> Sequence[Value]:
         return self._window.values_of(variable)

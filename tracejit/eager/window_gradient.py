@@ -19,7 +19,7 @@ from tracejit.autodiff.batch import Batch
 from tracejit.autodiff.request import like, ones_like
 from tracejit.compiler.kernel import make_kernel
 from tracejit.compiler.pipeline import Recorded
-from tracejit.eager.targets import filled
+from tracejit.eager.targets import Reads, filled, sums_by
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import ArrayType
@@ -295,3 +295,52 @@ def unit_cotangents(shape: tuple[int, ...], y: Tensor) -> np.ndarray:
     size = math.prod(shape)
     units = np.eye(size, dtype=y.dtype).reshape(size, *[1] * (y.ndim - len(shape)), *shape)
     return np.ascontiguousarray(np.broadcast_to(units, (size, *y.shape)))
+
+
+class NotBatched(Exception):
+    """Unit cotangents are taken one after another."""
+
+
+def gradient_rows(
+    window: Window,
+    recorder: Recorder,
+    y: Tensor,
+    sources: Sequence[Any],
+    units: np.ndarray,
+    reads: Reads,
+    single: Callable[[Tensor], list[Any]],
+) -> list[Any]:
+    """Per source the gradients of y for each cotangent in `units`, along a first axis: in one pass,
+    or, where something cannot be batched, one after another, as `single` takes them; None where
+    unconnected."""
+    if not len(units):
+        return [None] * len(sources)
+
+    def batched(
+        ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
+    ) -> Sequence[Tensor | None]:
+        known = [x for x in xs if x._value in window.known]
+        if not (ys and known and y._value in window.known):
+            return [None] * len(xs)
+        found: Sequence[Any] | None
+        if isinstance(recorder, Recording):
+            found = gradients_for(units, y, known, recorder, window.nodes)
+        elif recorder is EAGER and current_recording() is None and not EAGER.windows:
+            values = [x._value for x in known]
+            found = compiled_gradients(window, [y._value], values, [None], local_names, (), units)
+            if found is None:
+                raise NotBatched
+        else:
+            raise NotBatched
+        answers = iter(found)
+        return [next(answers) if x._value in window.known else None for x in xs]
+
+    try:
+        return sums_by(batched, recorder, [y], sources, [None], reads)
+    except (NotBatched, UnsupportedError):
+        pass
+    rows = []
+    for unit in units:
+        seed = unit if y.type.form == "array" else unit[()]
+        rows.append(single(Tensor(recorder.lift(seed), recorder)))
+    return [None if column[0] is None else np.stack(column) for column in zip(*rows, strict=True)]
