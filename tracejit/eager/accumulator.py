@@ -115,8 +115,22 @@ class ForwardAccumulator:
     def jvp(self, primals: Any, unconnected_gradients: Zeros | Nones = NONE) -> Any: ...
     @places.at_the_users_line
     def jvp(self, primals: Any, unconnected_gradients: Any = NONE) -> Any:
-        """The tangents of Tensors computed in the block, in their structure: None, or zeros, where
-        they do not move."""
+        """The tangents of Tensors computed in the block, in their structure: Tensors of their
+        shapes and dtypes, None where they do not move, or zeros with
+        `unconnected_gradients="zero"`.
+
+        Raises TapeArgumentError (a TypeError) for what is no Tensor, NoGradientError (a
+        LookupError) where an operation on the way has no rule, and RuleTypeError (a TypeError)
+        where a user's rule is not linear.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> v = tj.Variable([1.0, 2.0])
+        >>> with tj.ForwardAccumulator(v, np.array([1.0, 0.0])) as acc:
+        ...     y = v * v
+        >>> acc.jvp(y)
+        <Tensor f8[2] [2. 0.]>
+        """
         zeros = wants_zeros(unconnected_gradients)
         leaves, structure = leaves_of(primals, "primals", "jvp")
         recorder = self._recorder or current_recorder()

@@ -30,6 +30,8 @@ def constant(
     function the Tensor is a constant of the recording, which can be differentiated by; nothing
     flows into it, of a Tensor or Variable neither.
 
+    Raises ArgumentError (a TypeError) for what is no array of numbers.
+
     >>> import tracejit as tj
     >>> tj.constant([1, 2], dtype=float)
     <Tensor f8[2] [1. 2.]>

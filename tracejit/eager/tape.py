@@ -12,7 +12,6 @@ import numpy as np
 
 from tracejit.eager.targets import (
     NONE,
-    gradients_by,
     leaves_of,
     one_leaf,
     seeds_of,
@@ -20,8 +19,8 @@ from tracejit.eager.targets import (
     wants_zeros,
 )
 from tracejit.eager.window_gradient import (
-    differentiated,
     gradient_rows,
+    source_gradients,
     unit_cotangents,
 )
 from tracejit.ir.graph import Value
@@ -110,6 +109,14 @@ class GradientTape:
         of them. One that is not floating or complex gets a warning, and no gradient.
 
         Raises WatchError (a ValueError) for a plain array or number: see tj.constant.
+
+        >>> import tracejit as tj
+        >>> x = tj.constant([1.0, 2.0])
+        >>> with tj.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = (x * x).sum()
+        >>> tape.gradient(y, x)
+        <Tensor f8[2] [2. 4.]>
         """
         recorder = self._recording("watch")
         leaves, structure = flatten(tensor)
@@ -126,7 +133,19 @@ class GradientTape:
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """Meanwhile nothing is recorded: what is computed is constant."""
+        """In this block nothing is recorded: what is computed is constant.
+
+        Raises TapeError (a RuntimeError) outside the tape's own block.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable(3.0)
+        >>> with tj.GradientTape() as tape:
+        ...     with tape.stop_recording():
+        ...         scale = v * 10.0
+        ...     y = scale * v
+        >>> tape.gradient(y, v).numpy()
+        np.float64(30.0)
+        """
         self._recording("stop_recording")
         self._close()
         try:
@@ -136,12 +155,23 @@ class GradientTape:
 
     @places.at_the_users_line
     def reset(self) -> None:
-        """Forget everything that was recorded or watched."""
+        """Forget everything that was recorded or watched; the tape goes on recording.
+
+        Raises TapeError (a RuntimeError) outside the tape's block.
+        """
         self._recording("reset")
         self._window.clear()
 
     def watched_variables(self) -> tuple[Variable, ...]:
-        """The Variables that are watched, in the order in which they were made."""
+        """The Variables that are watched, in the order in which they were made.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable(3.0, name="v")
+        >>> with tj.GradientTape() as tape:
+        ...     y = v * v
+        >>> tape.watched_variables()
+        (<Variable v f8 3.0>,)
+        """
         variables = [variable for variable, _ in self._window.reads.values()]
         return tuple(sorted(variables, key=lambda variable: variable.serial))
 
@@ -247,6 +277,13 @@ class GradientTape:
         TapeArgumentError (a TypeError) for what cannot be on a tape, SeedError (a ValueError) for
         cotangents that do not fit, and NoGradientError (a LookupError) where an operation on the
         way has no rule.
+
+        >>> import tracejit as tj
+        >>> v, unused = tj.Variable([1.0, 2.0]), tj.Variable(0.0)
+        >>> with tj.GradientTape() as tape:
+        ...     y = v * v
+        >>> tape.gradient(y, {"v": v, "unused": unused})
+        {'v': <Tensor f8[2] [2. 4.]>, 'unused': None}
         """
         zeros = wants_zeros(unconnected_gradients)
         recorder = self._use()
@@ -294,7 +331,16 @@ class GradientTape:
         """The Jacobian of one target with respect to each of `sources`, in their structure: shape
         target.shape + source.shape, None (or zeros) where unconnected.
 
-        Raises as `gradient` does.
+        One batched pass over the elements of the target where that can be. Raises as `gradient`
+        does.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable([1.0, 2.0])
+        >>> with tj.GradientTape() as tape:
+        ...     y = v * v
+        >>> tape.jacobian(y, v).numpy()
+        array([[2., 0.],
+               [0., 4.]])
         """
         zeros = wants_zeros(unconnected_gradients)
         recorder = self._use()
@@ -335,7 +381,15 @@ class GradientTape:
         (rows, *target.shape[1:], *source.shape[1:]). Rows must not depend on each other.
 
         Raises SeedError (a ValueError) where they do not have the same number of rows, of rank 2
-        at least.
+        at least, and as `gradient` does.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> v = tj.Variable(np.ones((5, 3)))
+        >>> with tj.GradientTape() as tape:
+        ...     y = (v @ np.ones((3, 2))) ** 2
+        >>> tape.batch_jacobian(y, v).shape
+        (5, 2, 3)
         """
         zeros = wants_zeros(unconnected_gradients)
         recorder = self._use()
@@ -371,23 +425,9 @@ class GradientTape:
             self._window.reads = {key: (variable, []) for key, (variable, _) in reads.items()}
 
     def _gradients(
-        self,
-        recorder: Recorder,
-        ys: Sequence[Tensor],
-        sources: Sequence[Any],
-        seeds: Sequence[Any],
-        zeros: bool,
+        self, recorder: Recorder, ys: Sequence[Tensor], sources: Any, seeds: Any, zeros: bool
     ) -> list[Any]:
-        window = self._window
-
-        def found(
-            ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
-        ) -> Sequence[Tensor | None]:
-            known = [x for x in xs if x._value in window.known]
-            answers = iter(differentiated(recorder, window, ys, known, seeds))
-            return [next(answers) if x._value in window.known else None for x in xs]
-
-        return gradients_by(found, recorder, ys, sources, seeds, self._reads, zeros)
+        return source_gradients(self._window, recorder, ys, sources, seeds, self._reads, zeros)
 
     def _rows(
         self, recorder: Recorder, y: Tensor, sources: Sequence[Any], shape: tuple[int, ...]

@@ -31,7 +31,16 @@ Differentiate = Callable[
 
 
 class UnconnectedGradients(enum.Enum):
-    """The gradient of a source on which the target does not depend: None, or zeros."""
+    """The gradient of a source on which the target does not depend: None, or zeros of its shape and
+    dtype. The strings "none" and "zero" say the same.
+
+    >>> import tracejit as tj
+    >>> v = tj.Variable([1.0, 2.0])
+    >>> with tj.GradientTape() as tape:
+    ...     y = tj.constant(1.0) * 2.0
+    >>> tape.gradient(y, v, unconnected_gradients=tj.UnconnectedGradients.ZERO)
+    <Tensor f8[2] [0. 0.]>
+    """
 
     NONE = "none"
     ZERO = "zero"

@@ -19,7 +19,7 @@ from tracejit.autodiff.batch import Batch
 from tracejit.autodiff.request import like, ones_like
 from tracejit.compiler.kernel import make_kernel
 from tracejit.compiler.pipeline import Recorded
-from tracejit.eager.targets import Reads, filled, sums_by
+from tracejit.eager.targets import Reads, filled, gradients_by, sums_by
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import ArrayType
@@ -254,6 +254,28 @@ def _origin(nodes: Sequence[Node]) -> Origin:
     """The user's function that computed the last of `nodes`."""
     found = [node.where for node in nodes if node.where is not None]
     return places.origin_at(found[-1], EAGER.graph.files) if found else Origin("tape")
+
+
+def source_gradients(
+    window: Window,
+    recorder: Recorder,
+    ys: Sequence[Tensor],
+    sources: Sequence[Any],
+    seeds: Sequence[Any],
+    reads: Reads,
+    zeros: bool,
+) -> list[Any]:
+    """Per source the gradient of the sum of all ys, of its type: None, or zeros, where the window
+    does not know it."""
+
+    def found(
+        ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
+    ) -> Sequence[Tensor | None]:
+        known = [x for x in xs if x._value in window.known]
+        answers = iter(differentiated(recorder, window, ys, known, seeds))
+        return [next(answers) if x._value in window.known else None for x in xs]
+
+    return gradients_by(found, recorder, ys, sources, seeds, reads, zeros)
 
 
 def differentiated(

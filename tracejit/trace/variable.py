@@ -168,17 +168,41 @@ class Variable(ArrayContainer):
         self._value: Value = Held(self._type, data)
 
     def read_value(self) -> Tensor:
-        """The value now, as a Tensor."""
+        """The value now, as a Tensor, which later assignments do not change. The read is on the
+        tapes that watch the Variable.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable([1.0, 2.0])
+        >>> before = v.read_value()
+        >>> after = v.assign([5.0, 6.0])
+        >>> before, after
+        (<Tensor f8[2] [1. 2.]>, <Tensor f8[2] [5. 6.]>)
+        """
         return current_recorder().read_variable(self)
 
     value = read_value
 
     def numpy(self) -> NDArray[Any]:
-        """A copy of the value as a plain array; refused while a function is recorded."""
+        """A copy of the value as a plain array, a NumPy scalar where it was made of a number.
+
+        Raises ValueNeededError (a TypeError) while a function is recorded.
+
+        >>> import tracejit as tj
+        >>> tj.Variable([1.0, 2.0]).numpy(), tj.Variable(3.0).numpy()
+        (array([1., 2.]), np.float64(3.0))
+        """
         return self.read_value().numpy()
 
     def ref(self) -> Ref:
-        """A hashable reference, equal to every other reference of this Variable."""
+        """A hashable reference, equal to every other reference of this Variable; `deref()` is the
+        Variable.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable(3.0, name="v")
+        >>> moments = {v.ref(): 0.0}
+        >>> v.ref() in moments, v.ref().deref()
+        (True, <Variable v f8 3.0>)
+        """
         return Ref(self)
 
     # Assignment
@@ -190,6 +214,13 @@ class Variable(ArrayContainer):
         An integer becomes a float where the Variable holds floats, a list an array. No gradient
         flows from `value`. In a recorded function the assignment takes place in order; after an
         error those before it stand.
+
+        Raises AssignError (a ValueError) where the shape or dtype does not fit.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable([1.0, 2.0])
+        >>> v.assign([3, 4])
+        <Tensor f8[2] [3. 4.]>
         """
         recorder = current_recorder()
         recorder.assign(self, self._fitting(value))
@@ -197,12 +228,22 @@ class Variable(ArrayContainer):
 
     @places.at_the_users_line
     def assign_add(self, delta: ArrayLike) -> Tensor:
-        """Add `delta` to the value, as assign(value + delta)."""
+        """Add `delta`, of this shape, to the value: as assign(value + delta).
+
+        >>> import tracejit as tj
+        >>> tj.Variable([1.0, 2.0]).assign_add([0.5, 0.5])
+        <Tensor f8[2] [1.5 2.5]>
+        """
         return self.assign(self._now() + self._fitting(delta))
 
     @places.at_the_users_line
     def assign_sub(self, delta: ArrayLike) -> Tensor:
-        """Subtract `delta` from the value, as assign(value - delta)."""
+        """Subtract `delta`, of this shape, from the value: as assign(value - delta).
+
+        >>> import tracejit as tj
+        >>> tj.Variable([1.0, 2.0]).assign_sub([0.5, 0.5])
+        <Tensor f8[2] [0.5 1.5]>
+        """
         return self.assign(self._now() - self._fitting(delta))
 
     def _now(self) -> Tensor:
