@@ -82,6 +82,9 @@ def elementwise_grad(
     for functions that keep elements apart: the gradient of the sum of the result. With `has_aux`,
     `f` returns (result, auxiliary) and the answer is (derivative, auxiliary).
 
+    Answers an array of the argument's shape and dtype. Raises as `grad` does, but for the shape of
+    the result, which may be any.
+
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.elementwise_grad(lambda x: x**2)(np.array([1.0, 2.0]))
@@ -120,6 +123,10 @@ def deriv(
     """The derivative of the result, of any shape and structure, by one argument that moves as a
     whole: in forward mode, along ones. With `has_aux`, `f` returns (result, auxiliary) and the
     answer is (derivative, auxiliary).
+
+    Answers an array of the result's shape. Raises GradientError (a TypeError) where several
+    arguments are chosen or the argument is not floating, and NoGradientError (a LookupError) where
+    an operation on the path has no rule.
 
     >>> import numpy as np
     >>> import tracejit as tj

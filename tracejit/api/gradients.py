@@ -189,7 +189,7 @@ def value_and_grad(
     describes it.
 
     With `has_aux` the value is (value, auxiliary). Fits scipy.optimize.minimize(..., jac=True):
-    the value is a float, gradients are new contiguous arrays.
+    the value is a float, gradients are new contiguous arrays. Raises as `grad` does.
 
     >>> import numpy as np
     >>> import tracejit as tj

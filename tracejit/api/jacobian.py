@@ -263,7 +263,14 @@ def jacfwd(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Function[..., Any]:
-    """`jacobian` in forward mode: for results larger than arguments."""
+    """`jacobian` in forward mode: for results larger than arguments. Raises as it does, and refuses
+    complex arguments.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.jacfwd(lambda t: np.stack([t, t**2, t**3]))(2.0)
+    array([ 1.,  4., 12.])
+    """
     return _jacobian("jacfwd", f, argnums, argnames, "fwd", has_aux, chunk_size)
 
 
@@ -349,7 +356,13 @@ def jacrev(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Function[..., Any]:
-    """`jacobian` in reverse mode: for arguments larger than results."""
+    """`jacobian` in reverse mode: for arguments larger than results. Raises as it does.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.jacrev(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
     return _jacobian("jacrev", f, argnums, argnames, "rev", has_aux, chunk_size)
 
 

@@ -40,7 +40,8 @@ def stop_gradient(x: Variable) -> Tensor: ...
 @overload
 def stop_gradient(x: X) -> X: ...
 def stop_gradient(x: Any) -> Any:
-    """`x` itself, through which no gradient flows; `x` is an array or a container of arrays.
+    """`x` itself, through which no gradient flows; `x` is an array or a container of arrays, and so
+    is the answer, of the same shapes and dtypes. A Variable is read.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -224,6 +225,9 @@ def recompute_grad(f: Any) -> Any:
     the backward code of a recorded function; of `f` itself under an eager tape. What `f` closes
     over, Variables and keyword arguments have their gradients. The second run sees the values of
     Variables and the random numbers of the first, and repeats no assignment.
+
+    Raises RecomputeError (a RuntimeError) under an eager tape where the second run does not do what
+    the first did.
 
     >>> import numpy as np
     >>> import tracejit as tj

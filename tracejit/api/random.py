@@ -83,6 +83,11 @@ def default_rng(seed: Any = None) -> Generator:
 
     In a function that is recorded, it is made anew at each call, and `seed` is None, an integer or
     integers, which may be recorded; a BitGenerator, as always, is shared and not made anew.
+
+    >>> import tracejit as tj
+    >>> rng = tj.random.default_rng(0)
+    >>> rng.normal(size=2)
+    array([ 0.12573022, -0.13210486])
     """
     recording = current_recording()
     if recording is None or isinstance(seed, (np.random.BitGenerator, np.random.Generator)):

@@ -194,6 +194,17 @@ def register_gradient(function: Any) -> Callable[[RuleT], RuleT]:
     TypeError) for what cannot have one.
 
     Differs from TensorFlow's: it takes the function, not the name of an op.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.primitive
+    ... def softplus(x):
+    ...     return np.logaddexp(x, 0.0)
+    >>> @tj.register_gradient(softplus)
+    ... def _(op, dy):
+    ...     return dy / (1.0 + np.exp(-op.inputs[0]))
+    >>> tj.grad(lambda x: softplus(x))(0.0)
+    np.float64(0.5)
     """
     op = _op_of(function)
 

@@ -54,6 +54,19 @@ class Function(Generic[P, R_co]):
 
     A call asks the entries in its `KernelTable`; what none of them takes goes the `SlowPath`, and
     what no kernel may answer to the `Fallback`.
+
+    `python` is the function that it wraps, `options` are its options. `copy` gives it back, and it
+    can be pickled where its Python function can.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.function
+    ... def energy(x):
+    ...     return np.sum(x * x)
+    >>> energy(np.ones(3)), energy.python(np.ones(3))
+    (np.float64(3.0), np.float64(3.0))
+    >>> energy
+    <tracejit function energy, 1 kernels>
     """
 
     def __init__(
@@ -138,23 +151,44 @@ class Function(Generic[P, R_co]):
 
     @property
     def kernels(self) -> list[Kernel]:
-        """Every kernel made so far, the newest last."""
+        """Every kernel made so far, the newest last.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> double = tj.function(lambda x: x + x, name="double")
+        >>> result = double(np.ones(3)), double(np.ones(3, np.float32))
+        >>> [kernel.signature["inputs"] for kernel in double.kernels]
+        [{'x': 'f8[3]'}, {'x': 'f4[3]'}]
+        """
         return self._table.kernels
 
     @property
     def tracing_count(self) -> int:
-        """The number of times that the function was recorded."""
+        """The number of times that the function was recorded: at least once for each kernel that
+        was not on disk."""
         return self._table.recordings
 
     @property
     def source(self) -> str:
-        """The text of the newest kernel."""
+        """The text of the newest kernel: a Python module. Raises AttributeError where there is
+        none yet.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> double = tj.function(lambda x: x + x)
+        >>> result = double(np.ones(3))
+        >>> "def forward(x):" in double.source
+        True
+        """
         if not self.kernels:
             raise AttributeError(f"{self.name} has no kernel yet: call it, or use .kernel(*specs)")
         return self.kernels[-1].source
 
     def kernel(self, /, *args: Any, **kwargs: Any) -> Kernel:
         """The kernel for a call with these arrays, or TensorSpecs in their place; nothing is run.
+
+        Raises as a call does where an argument or the function cannot be recorded; with
+        TensorSpecs also where Python needs the value of an array.
 
         >>> import numpy as np
         >>> import tracejit as tj
@@ -213,7 +247,16 @@ To avoid it: convert it before the call, x.astype(np.float64).
         return CacheInfo(len(self.kernels), self.tracing_count, files)
 
     def cache_clear(self) -> None:
-        """Forget every kernel of this function; files stay."""
+        """Forget every kernel of this function; files stay, and are found again.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> double = tj.function(lambda x: x + x)
+        >>> result = double(np.ones(3))
+        >>> double.cache_clear()
+        >>> double.kernels
+        []
+        """
         self._table.clear()
         self._history.clear()
 
