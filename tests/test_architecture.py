@@ -132,6 +132,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.eager.constants": "tests/eager/test_tape.py",
     "tracejit.eager.recorded_gradients": "tests/eager/test_tape.py",
     "tracejit.api.derivatives": "tests/api/test_transforms.py",
+    "tracejit.api.hessian": "tests/api/test_transforms.py",
     "tracejit.api.jacobian": "tests/api/test_transforms.py",
     "tracejit.api.jacobian_rows": "tests/api/test_transforms.py",
     "tracejit.eager.traced_call": "tests/eager/test_call_operation.py",

@@ -32,6 +32,7 @@ UNKNOWN = {
     "value_and_grad": "as grad",
     "elementwise_grad": "as grad",
     "deriv": "of a ufunc: an array or a number",
+    "function": "as deriv",
     "jacobian": "containers, and as grad",
     "jacfwd": "as jacobian",
     "jacrev": "as jacobian",

@@ -18,7 +18,8 @@ from tracejit.api.checks import check_grads
 from tracejit.api.control_flow import cond, switch, while_loop
 from tracejit.api.derivatives import deriv, elementwise_grad
 from tracejit.api.gradients import grad, value_and_grad
-from tracejit.api.jacobian import hessian, jacfwd, jacobian, jacrev
+from tracejit.api.hessian import hessian
+from tracejit.api.jacobian import jacfwd, jacobian, jacrev
 from tracejit.api.loops import fori_loop, scan
 from tracejit.api.markers import custom_gradient, grad_pass_through, recompute_grad, stop_gradient
 from tracejit.api.registry import no_gradient, primitive, register_gradient

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,6 +123,23 @@ def directions() -> None:
     assert_type(tj.vmap(cube)(x), NDArray[Any])
     assert_type(tj.vmap(parts)(matrix), dict[str, Vector])
     assert_type(tj.check_grads(scalar, (x,), order=1), None)
+
+
+def of_functions(
+    f: Callable[[Vector, float], np.float64], g: Callable[[NDArray[Any]], NDArray[Any]]
+) -> None:
+    assert_type(tj.grad(f)(whole, 2.0), Vector)
+    assert_type(tj.value_and_grad(f, (0, 1))(whole, 2.0), tuple[np.float64, tuple[Vector, float]])
+    assert_type(tj.elementwise_grad(g)(whole), NDArray[Any])
+    tj.jacobian(g)(whole)
+    assert_type(tj.function(g)(whole), NDArray[Any])
+
+
+def functions() -> None:
+    of_functions(lambda w, k: np.sum(w) * k, lambda w: w * 2.0)
+    assert_type(tj.elementwise_grad(np.sin)(whole), Any)
+    assert_type(tj.jacobian(np.sin)(whole), Any)
+    assert_type(tj.vmap(np.sin)(whole), Any)
 
 
 def loops() -> None:

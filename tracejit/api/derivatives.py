@@ -43,7 +43,7 @@ def elementwise_grad(
 ) -> Function[P, X]: ...
 @overload
 def elementwise_grad(
-    f: FirstTwo[P, Any, Y, Any], argnums: One, *, argnames: None = None, has_aux: No = False
+    f: FirstTwo[P, X, Y, Any], argnums: One, *, argnames: None = None, has_aux: No = False
 ) -> Function[P, Y]: ...
 @overload
 def elementwise_grad(

@@ -44,7 +44,7 @@ def grad(
 ) -> Function[P, X]: ...
 @overload
 def grad(
-    f: FirstTwo[P, Any, Y, Any], argnums: One, *, argnames: None = None, has_aux: No = False
+    f: FirstTwo[P, X, Y, Any], argnums: One, *, argnames: None = None, has_aux: No = False
 ) -> Function[P, Y]: ...
 @overload
 def grad(
@@ -131,7 +131,7 @@ def value_and_grad(
 ) -> Function[P, tuple[R, X]]: ...
 @overload
 def value_and_grad(
-    f: FirstTwo[P, Any, Y, R], argnums: One, *, argnames: None = None, has_aux: No = False
+    f: FirstTwo[P, X, Y, R], argnums: One, *, argnames: None = None, has_aux: No = False
 ) -> Function[P, tuple[R, Y]]: ...
 @overload
 def value_and_grad(

@@ -1,11 +1,11 @@
-"""Jacobians and Hessians: one batched pass over the directions of the argument or of the result."""
+"""Jacobians: one batched pass over the directions of the argument or of the result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from tracejit.api.derived import Sources, callable_of, options_of, recorded_as
+from tracejit.api.derived import Sources, callable_of, recorded_as
 from tracejit.api.jacobian_rows import rows_of
 from tracejit.autodiff.request import request_of
 from tracejit.specialise.function import Function
@@ -15,6 +15,7 @@ from tracejit.trace import places
 from tracejit.trace.trees import unflatten
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from tracejit.support.typing import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         One,
         P,
         Real,
+        X,
         Yes,
         Zero,
     )
@@ -37,6 +39,16 @@ if TYPE_CHECKING:
 Mode = Literal["auto", "fwd", "rev"]
 
 
+@overload
+def jacobian(
+    f: np.ufunc,
+    argnums: Argnums = 0,
+    mode: Mode = "auto",
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[..., Any]: ...
 @overload
 def jacobian(
     f: First[P, Array[D], Real],
@@ -89,7 +101,7 @@ def jacobian(
 ) -> Function[P, tuple[NDArray[D], A]]: ...
 @overload
 def jacobian(
-    f: First[P, Any, Any],
+    f: First[P, X, Any],
     argnums: Zero = 0,
     mode: Mode = "auto",
     *,
@@ -150,10 +162,10 @@ def jacobian(
     array([[2., 0.],
            [0., 4.]])
     """
-    return _jacobian("jacobian", f, argnums, argnames, mode, has_aux, chunk_size)
+    return jacobian_function("jacobian", f, argnums, argnames, mode, has_aux, chunk_size)
 
 
-def _jacobian(
+def jacobian_function(
     transform: str,
     f: Callable[..., Any],
     argnums: Argnums,
@@ -181,6 +193,15 @@ def _jacobian(
     return recorded_as(f, matrices)
 
 
+@overload
+def jacfwd(
+    f: np.ufunc,
+    argnums: Argnums = 0,
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[..., Any]: ...
 @overload
 def jacfwd(
     f: First[P, Array[D], Real],
@@ -228,7 +249,7 @@ def jacfwd(
 ) -> Function[P, tuple[NDArray[D], A]]: ...
 @overload
 def jacfwd(
-    f: First[P, Any, Any],
+    f: First[P, X, Any],
     argnums: Zero = 0,
     *,
     argnames: None = None,
@@ -271,9 +292,18 @@ def jacfwd(
     >>> tj.jacfwd(lambda t: np.stack([t, t**2, t**3]))(2.0)
     array([ 1.,  4., 12.])
     """
-    return _jacobian("jacfwd", f, argnums, argnames, "fwd", has_aux, chunk_size)
+    return jacobian_function("jacfwd", f, argnums, argnames, "fwd", has_aux, chunk_size)
 
 
+@overload
+def jacrev(
+    f: np.ufunc,
+    argnums: Argnums = 0,
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[..., Any]: ...
 @overload
 def jacrev(
     f: First[P, Array[D], Real],
@@ -321,7 +351,7 @@ def jacrev(
 ) -> Function[P, tuple[NDArray[D], A]]: ...
 @overload
 def jacrev(
-    f: First[P, Any, Any],
+    f: First[P, X, Any],
     argnums: Zero = 0,
     *,
     argnames: None = None,
@@ -363,88 +393,4 @@ def jacrev(
     >>> tj.jacrev(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    return _jacobian("jacrev", f, argnums, argnames, "rev", has_aux, chunk_size)
-
-
-@overload
-def hessian(
-    f: First[P, Array[D], Real],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: No = False,
-    chunk_size: int | None = None,
-) -> Function[P, NDArray[D]]: ...
-@overload
-def hessian(
-    f: First[P, float, float],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: No = False,
-    chunk_size: int | None = None,
-) -> Function[P, float]: ...
-@overload
-def hessian(
-    f: First[P, Array[D], tuple[Real, A]],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: Yes,
-    chunk_size: int | None = None,
-) -> Function[P, tuple[NDArray[D], A]]: ...
-@overload
-def hessian(
-    f: First[P, Any, Any],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[P, Any]: ...
-@overload
-def hessian(
-    f: Callable[P, Any],
-    argnums: Argnums,
-    *,
-    argnames: Argnames | None = None,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[P, Any]: ...
-@overload
-def hessian(
-    f: Callable[P, Any],
-    argnums: Argnums = 0,
-    *,
-    argnames: Argnames,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[P, Any]: ...
-@places.at_the_users_line
-@recallable
-def hessian(
-    f: Callable[..., Any],
-    argnums: Argnums = 0,
-    *,
-    argnames: Argnames | None = None,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[..., Any]:
-    """The second derivatives of `f`, which returns one real float: an array of shape
-    (*argument.shape, *argument.shape), for several arguments in their structure, twice.
-
-    Forward over reverse; reverse over reverse where a gradient rule of the user's is not linear.
-    With `has_aux`, `f` returns (value, auxiliary) and the answer is (Hessian, auxiliary).
-
-    Raises as `jacobian` does, and GradientError where the result is no real scalar.
-
-    >>> import numpy as np
-    >>> import tracejit as tj
-    >>> tj.hessian(lambda x: x[0] * x[1] ** 2)(np.array([3.0, 2.0]))
-    array([[0., 4.],
-           [4., 6.]])
-    """
-    python = callable_of("hessian", f)
-    request = request_of("hessian", argnums, argnames, has_aux)
-    slope: Function[..., Any] = Function(python, request, options_of(f))
-    return _jacobian("hessian", slope, argnums, argnames, "auto", has_aux, chunk_size)
+    return jacobian_function("jacrev", f, argnums, argnames, "rev", has_aux, chunk_size)

@@ -32,7 +32,7 @@ from tracejit.trace.trees import flatten, map_tree, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
 
 if TYPE_CHECKING:
-    from tracejit.support.typing import MethodT, P, R, X
+    from tracejit.support.typing import MethodT, P, R, UfuncT, X
 
 
 @overload
@@ -171,6 +171,10 @@ def custom_gradient(f: Any = None) -> Any:
 
 
 @overload
+def grad_pass_through(
+    f: UfuncT,
+) -> UfuncT: ...
+@overload
 def grad_pass_through(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
     f: MethodT,
 ) -> MethodT: ...
@@ -212,6 +216,10 @@ def grad_pass_through(f: Any) -> Any:
     return _wrapped(f, marked)
 
 
+@overload
+def recompute_grad(
+    f: UfuncT,
+) -> UfuncT: ...
 @overload
 def recompute_grad(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
     f: MethodT,

@@ -36,6 +36,8 @@ R_co = TypeVar("R_co", covariant=True)
 if TYPE_CHECKING:
     from typing import Concatenate
 
+    import numpy as np
+
     from tracejit.support.typing import FunctionOptions, MethodT, Q, R, Self, Unpack, X
 
 VALUE = Request()
@@ -286,6 +288,8 @@ if TYPE_CHECKING:
         def __call__(self, python: Callable[P, R], /) -> Function[P, R]: ...
 
 
+@overload
+def function(python: np.ufunc, **options: Unpack[FunctionOptions]) -> Function[..., Any]: ...
 @overload
 def function(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
     python: MethodT, **options: Unpack[FunctionOptions]

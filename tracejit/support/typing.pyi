@@ -83,6 +83,7 @@ class FirstThree(Protocol[P, _X_contra, _Y_contra, _Z_contra, _R_co]):
         self, x: _X_contra, y: _Y_contra, z: _Z_contra, /, *args: Any, **kwargs: Any
     ) -> _R_co: ...
 
+UfuncT = TypeVar("UfuncT", bound=np.ufunc)
 MethodT = TypeVar("MethodT", bound=staticmethod[..., Any] | classmethod[Any, ..., Any])
 
 class FunctionOptions(TypedDict, total=False):
