@@ -174,6 +174,7 @@ def jacobian_function(
     has_aux: bool,
     chunk_size: int | None,
 ) -> Function[..., Any]:
+    """The Function that `jacobian` makes, for the user's call of `transform`."""
     python = callable_of(transform, f)
     request = request_of(transform, argnums, argnames, has_aux)
     if mode not in ("auto", "fwd", "rev"):

@@ -43,7 +43,13 @@ class Tensor(ArrayMethods):
     """An array: being recorded, it has a shape, a dtype and a place in a graph, but no numbers;
     computed eagerly, it has its numbers, which never change.
 
-    It behaves as the ndarray, NumPy scalar or Python number it stands for.
+    It behaves as the ndarray, NumPy scalar or Python number it stands for. Its methods and
+    operators are NumPy's, and answer Tensors; `numpy()` is the array.
+
+    >>> import tracejit as tj
+    >>> t = tj.constant([1.0, 2.0])
+    >>> (t * 2.0).sum(), t.shape, t.dtype
+    (<Tensor f8 6.0>, (2,), dtype('float64'))
     """
 
     __slots__ = ("__weakref__", "_held", "_owner", "_recording", "_scope")
