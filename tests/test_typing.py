@@ -18,7 +18,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
-from tests.typing import program, signatures
+from tests.typing import language_server, program, signatures
 from tracejit.support.options import Options
 
 ROOT = Path(__file__).parents[1]
@@ -182,3 +182,38 @@ def test_editors_see_the_function() -> None:
         assert inspect.signature(function) == inspect.signature(program.predict.python)
         assert inspect.getdoc(function) == "The output of a network with one hidden layer."
         assert function.__name__ == "predict"
+
+
+HOVERED = '''
+import numpy as np
+from numpy.typing import NDArray
+import tracejit as tj
+
+@tj.function
+def loss(w: NDArray[np.float64], k: float = 2.0) -> np.float64:
+    """The loss of a fit."""
+    return np.sum(w) * k
+
+class Model:
+    @tj.function
+    def energy(self, w: NDArray[np.float64]) -> np.float64:
+        """The energy of a field."""
+        return np.sum(w)
+
+loss(np.ones(3))
+slope = tj.grad(loss)
+Model().energy(np.ones(3))
+'''
+
+
+def test_editors_show_the_function_that_is_decorated(tmp_path: Path) -> None:
+    """Some 4 seconds: a language server."""
+    pytest.importorskip("basedpyright")
+    path = tmp_path / "hovered.py"
+    path.write_text(HOVERED, "utf-8")
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(ROOT)]}), "utf-8")
+    words = ["loss(np.ones", "slope", "energy(np.ones"]
+    loss, slope, energy = language_server.hovers(path, words, tmp_path)
+    assert "(w: NDArray[float64], k: float = 2" in loss and loss.endswith("The loss of a fit.")
+    assert "NDArray[float64]]" in slope and slope.endswith("The loss of a fit.")
+    assert "(w: NDArray[float64])" in energy and energy.endswith("The energy of a field.")
