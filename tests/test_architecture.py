@@ -137,7 +137,12 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.trace.capture.functions": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.walk": "tests/trace/capture/test_captures.py",
     "tracejit.api.arrays": "tests/test_numpy.py",
+    "tracejit.eager.constants": "tests/eager/test_tape.py",
+    "tracejit.eager.recorded_gradients": "tests/eager/test_tape.py",
+    "tracejit.api.derivatives": "tests/api/test_transforms.py",
+    "tracejit.api.hessian": "tests/api/test_transforms.py",
     "tracejit.api.jacobian": "tests/api/test_transforms.py",
+    "tracejit.api.jacobian_rows": "tests/api/test_transforms.py",
     "tracejit.eager.traced_call": "tests/eager/test_call_operation.py",
     "tracejit.trace.replays": "tests/eager/test_recompute.py",
     "tracejit.api.derived": "tests/api/test_transforms.py",
@@ -217,6 +222,9 @@ def read(path: Path) -> Module:
 
 MODULES = {module.name: module for module in map(read, sorted(PACKAGE.rglob("*.py")))}
 
+# Read by type checkers: the types of a module, or types that stand in a stub alone.
+STUBS = [read(path) for path in sorted(PACKAGE.rglob("*.pyi"))]
+
 
 def imports(module: Module) -> list[Import]:
     """All imports of a module: at its head, under `if TYPE_CHECKING`, in functions, by name."""
@@ -290,10 +298,42 @@ def test_imports_go_down() -> None:
     check(rule)
 
 
+def test_imports_of_stubs_go_down() -> None:
+    assert STUBS
+    for stub in STUBS:
+        for target, line, _ in imports(stub):
+            assert RANKS.get(layer(target), 0) <= RANKS[stub.layer] or not ours(target), (
+                f"{stub.at(line)} imports {target}, which is above it"
+            )
+
+
+def test_stubs_are_imported_under_type_checking_alone() -> None:
+    alone = {stub.name for stub in STUBS} - MODULES.keys()
+
+    def rule(module: Module) -> Iterator[str]:
+        for node in outside_type_checking(module.tree):
+            if isinstance(node, ast.ImportFrom) and absolute(module, node) in alone:
+                yield f"{module.at(node.lineno)} imports a stub at run time"
+
+    check(rule)
+
+
+def outside_type_checking(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a module that run."""
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(tree, ast.If) and ast.unparse(tree.test) == "TYPE_CHECKING":
+            if child in tree.body:
+                continue
+        yield child
+        yield from outside_type_checking(child)
+
+
 def test_imports_name_modules_that_exist() -> None:
+    known = MODULES.keys() | {stub.name for stub in STUBS}
+
     def rule(module: Module) -> Iterator[str]:
         for target, line, _ in IMPORTS[module.name]:
-            if ours(target) and target not in MODULES:
+            if ours(target) and target not in known:
                 yield f"{module.at(line)} {module.name} imports {target}, which is not there"
 
     check(rule)

@@ -16,17 +16,21 @@ from tracejit.api import random
 from tracejit.api.callbacks import callback
 from tracejit.api.checks import check_grads
 from tracejit.api.control_flow import cond, switch, while_loop
+from tracejit.api.derivatives import deriv, elementwise_grad
 from tracejit.api.export import export
 from tracejit.api.gradients import grad, value_and_grad
-from tracejit.api.jacobian import hessian, jacfwd, jacobian, jacrev
+from tracejit.api.hessian import hessian
+from tracejit.api.jacobian import jacfwd, jacobian, jacrev
 from tracejit.api.loops import fori_loop, scan
 from tracejit.api.markers import custom_gradient, grad_pass_through, recompute_grad, stop_gradient
 from tracejit.api.registry import no_gradient, primitive, register_gradient
-from tracejit.api.transforms import deriv, elementwise_grad, hvp, jvp, linearize, vjp
+from tracejit.api.transforms import hvp, jvp, linearize, vjp
 from tracejit.api.vmap import vmap
 from tracejit.compiler.kernel import Kernel, load
 from tracejit.eager.accumulator import ForwardAccumulator
-from tracejit.eager.tape import GradientTape, constant, gradients
+from tracejit.eager.constants import constant
+from tracejit.eager.recorded_gradients import gradients
+from tracejit.eager.tape import GradientTape
 from tracejit.eager.targets import UnconnectedGradients
 from tracejit.specialise.eager_mode import eager
 from tracejit.specialise.function import Function, function

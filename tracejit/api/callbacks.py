@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -20,9 +20,27 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
+    from tracejit.support.typing import Ts, Unpack
+    from tracejit.trace.signature import TensorSpec
+
+
+@overload
+def callback(f: Callable[[Unpack[Ts]], Any], *args: Unpack[Ts], result: None = None) -> None: ...
+@overload
+def callback(
+    f: Callable[[Unpack[Ts]], Any], *args: Unpack[Ts], result: TensorSpec
+) -> NDArray[Any]: ...
+@overload
+def callback(
+    f: Callable[[Unpack[Ts]], Any], *args: Unpack[Ts], result: tuple[TensorSpec, ...]
+) -> tuple[NDArray[Any], ...]: ...
+@overload
+def callback(f: Callable[[Unpack[Ts]], Any], *args: Unpack[Ts], result: Any) -> Any: ...
 @places.at_the_users_line
-def callback(f: Callable[..., Any], *args: Any, result: Any = None) -> Any:
+def callback(f: Callable[[Unpack[Ts]], Any], *args: Unpack[Ts], result: Any = None) -> Any:
     """Call f(*args) with plain arrays, at every call of a recorded function, once and in order.
 
     Without `result` its answer is dropped, and it is called when the kernel has succeeded,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from tracejit.api.carries import (
     Carry,
@@ -31,14 +31,17 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, map_tree, paths, unflatten
 from tracejit.trace.variable import read_leaf
 
+if TYPE_CHECKING:
+    from tracejit.support.typing import C, R, Ts, Unpack
+
 
 @places.at_the_users_line
 def cond(
     predicate: Any,
-    true_fun: Callable[..., Any],
-    false_fun: Callable[..., Any],
-    *operands: Any,
-) -> Any:
+    true_fun: Callable[[Unpack[Ts]], R],
+    false_fun: Callable[[Unpack[Ts]], R],
+    *operands: Unpack[Ts],
+) -> R:
     """Return `true_fun(*operands)` if `predicate` is true, else `false_fun(*operands)`.
 
     In a recorded function both sides are recorded, once, and generated code is one `if`: the
@@ -67,11 +70,12 @@ def cond(
     choice = _scalar(predicate, "tj.cond", "the predicate")
     if choice.dtype.kind != "b":
         choice = choice != 0
-    return _recorded(recording, "tj.cond", choice, (true_fun, false_fun), operands)
+    result: R = _recorded(recording, "tj.cond", choice, (true_fun, false_fun), operands)
+    return result
 
 
 @places.at_the_users_line
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], R]], *operands: Unpack[Ts]) -> R:
     """Return `branches[index](*operands)`.
 
     An index that is too large takes the last branch, a negative one the first. Otherwise as
@@ -99,9 +103,14 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     choice = _scalar(index, "tj.switch", "the index")
     if choice.dtype.kind not in "iu":
         raise _mismatch("tj.switch", f"the index is {choice.type!r}, no integer")
-    return _recorded(recording, "tj.switch", choice, branches, operands)
+    result: R = _recorded(recording, "tj.switch", choice, branches, operands)
+    return result
 
 
+@overload
+def while_loop(cond_fun: Callable[[C], Any], body_fun: Callable[[C], C], init: C) -> C: ...
+@overload
+def while_loop(cond_fun: Callable[[C], Any], body_fun: Callable[[C], C], init: float) -> C: ...
 @places.at_the_users_line
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
     """Run `value = body_fun(value)` from `init` as long as `cond_fun(value)` is true; return the
@@ -129,12 +138,12 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     """
     recording = current_recording()
     if recording is None:
-        value = map_tree(read_leaf, init)
-        while cond_fun(value):
-            new = map_tree(read_leaf, body_fun(value))
-            check_structure(name_of(body_fun), value, new)
-            value = new
-        return value
+        last = map_tree(read_leaf, init)
+        while cond_fun(last):
+            new = map_tree(read_leaf, body_fun(last))
+            check_structure(name_of(body_fun), last, new)
+            last = new
+        return last
     pin_sizes(recording)
     carry = Carry(recording, body_fun, parameter_of(body_fun, 0, "value"), init)
     is_settled = False
@@ -152,7 +161,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         returned = carry.returned(value, new)
         step = Side(take_out(recording, start), values_of(returned))
         is_settled = carry.settle(returned)
-    return carry.whole(emit_while(recording, carry.function, inputs, test, step, carry.initial))
+    results = emit_while(recording, carry.function, inputs, test, step, carry.initial)
+    return carry.whole(results)
 
 
 def _test(recording: Recording, function: Any, value: Any) -> list[Any]:

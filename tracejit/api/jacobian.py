@@ -1,45 +1,145 @@
-"""Jacobians and Hessians: one batched pass over the directions of the argument or of the result."""
+"""Jacobians: one batched pass over the directions of the argument or of the result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, ParamSpec
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
-
-from tracejit.api.derived import Sources, callable_of, options_of, recorded_as
-from tracejit.autodiff.batch import Batch
-from tracejit.autodiff.request import cotangents_of, like, request_of, tangents_of
-from tracejit.ir.location import NOWHERE
-from tracejit.ops.creation import directions
-from tracejit.ops.forms import as_element
+from tracejit.api.derived import Sources, callable_of, recorded_as
+from tracejit.api.jacobian_rows import rows_of
+from tracejit.autodiff.request import request_of
 from tracejit.specialise.function import Function
 from tracejit.specialise.pickling import recallable
-from tracejit.support.errors import NoGradientError, RuleTypeError, ValueNeededError, fail
+from tracejit.support.errors import fail
 from tracejit.trace import places
-from tracejit.trace.record import Recording
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import unflatten
 
-P = ParamSpec("P")
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tracejit.support.typing import (
+        A,
+        Argnames,
+        Argnums,
+        Array,
+        D,
+        E,
+        First,
+        FirstTwo,
+        No,
+        One,
+        P,
+        Real,
+        X,
+        Yes,
+        Zero,
+    )
+
 Mode = Literal["auto", "fwd", "rev"]
 
-MOST_ROWS = 100
-"""So many rows may each have a reverse pass of their own: each is written out."""
 
-
+@overload
+def jacobian(
+    f: np.ufunc,
+    argnums: Argnums = 0,
+    mode: Mode = "auto",
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[..., Any]: ...
+@overload
+def jacobian(
+    f: First[P, Array[D], Real],
+    argnums: Zero = 0,
+    mode: Mode = "auto",
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, NDArray[D]]: ...
+@overload
+def jacobian(
+    f: First[P, float, float],
+    argnums: Zero = 0,
+    mode: Mode = "auto",
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, float]: ...
+@overload
+def jacobian(
+    f: First[P, float, Array[D]],
+    argnums: Zero = 0,
+    mode: Mode = "auto",
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, NDArray[D]]: ...
+@overload
+def jacobian(
+    f: FirstTwo[P, Array[D], Array[E], Real],
+    argnums: tuple[Zero, One],
+    mode: Mode = "auto",
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, tuple[NDArray[D], NDArray[E]]]: ...
+@overload
+def jacobian(
+    f: First[P, Array[D], tuple[Real, A]],
+    argnums: Zero = 0,
+    mode: Mode = "auto",
+    *,
+    argnames: None = None,
+    has_aux: Yes,
+    chunk_size: int | None = None,
+) -> Function[P, tuple[NDArray[D], A]]: ...
+@overload
+def jacobian(
+    f: First[P, X, Any],
+    argnums: Zero = 0,
+    mode: Mode = "auto",
+    *,
+    argnames: None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
+@overload
+def jacobian(
+    f: Callable[P, Any],
+    argnums: Argnums,
+    mode: Mode = "auto",
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
+@overload
+def jacobian(
+    f: Callable[P, Any],
+    argnums: Argnums = 0,
+    mode: Mode = "auto",
+    *,
+    argnames: Argnames,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
 @places.at_the_users_line
 @recallable
 def jacobian(
-    f: Callable[P, Any],
-    argnums: int | tuple[int, ...] = 0,
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
     mode: Mode = "auto",
     *,
-    argnames: str | tuple[str, ...] | None = None,
+    argnames: Argnames | None = None,
     has_aux: bool = False,
     chunk_size: int | None = None,
-) -> Function[P, Any]:
+) -> Function[..., Any]:
     """The derivatives of every element of the result by every element of an argument: an array of
     shape (*result.shape, *argument.shape) and the dtype of the argument, in the structure of the
     result, and in that of the chosen arguments. Zeros where one does not depend on the other.
@@ -62,18 +162,19 @@ def jacobian(
     array([[2., 0.],
            [0., 4.]])
     """
-    return _jacobian("jacobian", f, argnums, argnames, mode, has_aux, chunk_size)
+    return jacobian_function("jacobian", f, argnums, argnames, mode, has_aux, chunk_size)
 
 
-def _jacobian(
+def jacobian_function(
     transform: str,
-    f: Callable[P, Any],
-    argnums: int | tuple[int, ...],
-    argnames: str | tuple[str, ...] | None,
+    f: Callable[..., Any],
+    argnums: Argnums,
+    argnames: Argnames | None,
     mode: Mode,
     has_aux: bool,
     chunk_size: int | None,
-) -> Function[P, Any]:
+) -> Function[..., Any]:
+    """The Function that `jacobian` makes, for the user's call of `transform`."""
     python = callable_of(transform, f)
     request = request_of(transform, argnums, argnames, has_aux)
     if mode not in ("auto", "fwd", "rev"):
@@ -86,202 +187,211 @@ def _jacobian(
     def matrices(*args: Any, **kwargs: Any) -> Any:
         sources = Sources(python, request, args, kwargs)
         ys, structure, auxiliary = sources.call()
-        rows = _rows(ys, sources, mode, chunk_size)
+        rows = rows_of(ys, sources, mode, chunk_size)
         answers = unflatten(structure, [sources.rebuilt(row) for row in rows])
         return (answers, auxiliary) if has_aux else answers
 
     return recorded_as(f, matrices)
 
 
-def _rows(
-    ys: Sequence[Any], sources: Sources, mode: Mode, chunk_size: int | None
-) -> list[list[Any]]:
-    """Per result, per source: the Jacobian."""
-    xs = sources.tensors
-    if mode == "auto":
-        complexes = any(t.dtype.kind == "c" for t in (*ys, *xs))
-        if not complexes and sum(x.size for x in xs) <= sum(y.size for y in ys):
-            try:
-                return forward_rows(ys, xs, sources, chunk_size)
-            except (RuleTypeError, NoGradientError):
-                pass
-    elif mode == "fwd":
-        for x in xs:
-            if x.dtype.kind == "c":
-                problem = f"an argument is complex ({x.dtype}), which needs mode='rev'"
-                words = {"transform": f"tj.{sources.request.transform}", "problem": problem}
-                raise fail("transform-option", places.here(), **words)
-        return forward_rows(ys, xs, sources, chunk_size)
-    return reverse_rows(ys, xs, sources, chunk_size)
-
-
-def _directions(x: Any, recording: Recording, chunk_size: int | None) -> list[Any]:
-    """The unit arrays of the type of x, one after another along a first axis, in chunks."""
-    step = chunk_size or max(x.size, 1)
-    params = {"shape": x.shape, "dtype": x.dtype}
-    with recording.at(NOWHERE):  # no line of the user's is about directions
-        return [
-            recording.record(directions, (), {**params, "start": k, "stop": min(k + step, x.size)})
-            for k in range(0, max(x.size, 1), step)
-        ]
-
-
-def forward_rows(
-    ys: Sequence[Any], xs: Sequence[Any], sources: Sources, chunk_size: int | None = None
-) -> list[list[Any]]:
-    """Per y, per x: the Jacobian, column by column: all at once, eagerly one after another."""
-    recording = sources.recording
-    columns: list[list[Any]] = []
-    for x in xs:
-        if isinstance(recording, Recording):
-            wholes = _batched_columns(ys, x, recording, chunk_size)
-        else:
-            found = [tangents_of(ys, [x], [unit], sources.nodes) for unit in _units(x, recording)]
-            wholes = _stacked(found, ys, recording)
-        columns.append(
-            [_block(whole, y, x, recording, last=True) for whole, y in zip(wholes, ys, strict=True)]
-        )
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
-def _batched_columns(
-    ys: Sequence[Any], x: Any, recording: Recording, chunk_size: int | None
-) -> list[Any]:
-    """Per y: the tangents for every element of x, along a first axis."""
-    found: list[list[Any]] = []
-    for units in _directions(x, recording, chunk_size):
-        batch = Batch(recording, units.shape[0])
-        with batch.recorded():
-            moved = tangents_of(ys, [x], [batch.placeholder(units)])
-        found.append([batch.everywhere(dot) for dot in moved])
-    return [_joined(parts, recording) for parts in zip(*found, strict=True)]
-
-
-def reverse_rows(
-    ys: Sequence[Any], xs: Sequence[Any], sources: Sources, chunk_size: int | None = None
-) -> list[list[Any]]:
-    """Per y, per x: the Jacobian, row by row: all at once, or one after another where a gradient
-    rule of the user's goes by the values of its cotangent."""
-    recording = sources.recording
-    rows = []
-    for y in ys:
-        if isinstance(recording, Recording):
-            try:
-                wholes = _batched_rows(y, xs, recording, chunk_size)
-            except ValueNeededError:
-                if y.size > MOST_ROWS:
-                    raise
-                wholes = _single_rows(y, xs, sources)
-        else:
-            wholes = _single_rows(y, xs, sources)
-        rows.append([_block(whole, y, x, recording) for whole, x in zip(wholes, xs, strict=True)])
-    return rows
-
-
-def _batched_rows(
-    y: Any, xs: Sequence[Any], recording: Recording, chunk_size: int | None
-) -> list[Any]:
-    """Per x: the gradients of every element of y, along a first axis."""
-    found: list[list[Any]] = []
-    for units in _directions(y, recording, chunk_size):
-        batch = Batch(recording, units.shape[0])
-        with batch.recorded():
-            moved = cotangents_of([y], xs, [batch.placeholder(units)])
-        found.append([batch.everywhere(g) for g in moved])
-    return [_joined(parts, recording) for parts in zip(*found, strict=True)]
-
-
-def _single_rows(y: Any, xs: Sequence[Any], sources: Sources) -> list[Any]:
-    """The same, each by a reverse pass of its own, whose cotangent Python knows."""
-    units = _units(y, sources.recording)
-    found = [cotangents_of([y], xs, [unit], sources.nodes) for unit in units]
-    return _stacked(found, xs, sources.recording)
-
-
-def _units(x: Any, recorder: Recorder) -> list[Any]:
-    """The unit arrays of the type of x, each a constant."""
-    units = np.eye(x.size, dtype=x.dtype).reshape(x.size, *x.shape)
-    return [like(Tensor(recorder.lift(unit), recorder), x) for unit in units]
-
-
-def _stacked(found: Sequence[Sequence[Any]], alike: Sequence[Any], recorder: Recorder) -> list[Any]:
-    """Stack the rows in `found` along a new first axis: one array for each of `alike`."""
-    with recorder.at(NOWHERE):  # no line of the user's is about rows
-        if not found:
-            return [np.zeros_like(x, shape=(0, *x.shape)) for x in alike]
-        return [np.stack(parts) for parts in zip(*found, strict=True)]
-
-
-def _joined(parts: Sequence[Any], recording: Recording) -> Any:
-    with recording.at(NOWHERE):  # no line of the user's is about chunks
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _block(whole: Any, y: Any, x: Any, recording: Recorder, last: bool = False) -> Any:
-    """The Jacobian of y by x in its shape, dtype and form; `last` says that the first axis of
-    `whole` is that of x."""
-    with recording.at(NOWHERE):  # no line of the user's is about shapes
-        block = np.reshape(np.moveaxis(whole, 0, -1) if last else whole, (*y.shape, *x.shape))
-        if block.dtype != x.dtype and block.dtype.kind != "c":
-            block = block.astype(x.dtype)
-        if not block.shape and "array" not in (x.type.form, y.type.form):
-            block = as_element(block)
-        return block
-
-
+@overload
+def jacfwd(
+    f: np.ufunc,
+    argnums: Argnums = 0,
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[..., Any]: ...
+@overload
+def jacfwd(
+    f: First[P, Array[D], Real],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, NDArray[D]]: ...
+@overload
+def jacfwd(
+    f: First[P, float, float],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, float]: ...
+@overload
+def jacfwd(
+    f: First[P, float, Array[D]],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, NDArray[D]]: ...
+@overload
+def jacfwd(
+    f: FirstTwo[P, Array[D], Array[E], Real],
+    argnums: tuple[Zero, One],
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, tuple[NDArray[D], NDArray[E]]]: ...
+@overload
+def jacfwd(
+    f: First[P, Array[D], tuple[Real, A]],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: Yes,
+    chunk_size: int | None = None,
+) -> Function[P, tuple[NDArray[D], A]]: ...
+@overload
+def jacfwd(
+    f: First[P, X, Any],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
+@overload
+def jacfwd(
+    f: Callable[P, Any],
+    argnums: Argnums,
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
+@overload
+def jacfwd(
+    f: Callable[P, Any],
+    argnums: Argnums = 0,
+    *,
+    argnames: Argnames,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
 @places.at_the_users_line
 @recallable
 def jacfwd(
-    f: Callable[P, Any],
-    argnums: int | tuple[int, ...] = 0,
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
     *,
-    argnames: str | tuple[str, ...] | None = None,
+    argnames: Argnames | None = None,
     has_aux: bool = False,
     chunk_size: int | None = None,
-) -> Function[P, Any]:
-    """`jacobian` in forward mode: for results larger than arguments."""
-    return _jacobian("jacfwd", f, argnums, argnames, "fwd", has_aux, chunk_size)
-
-
-@places.at_the_users_line
-@recallable
-def jacrev(
-    f: Callable[P, Any],
-    argnums: int | tuple[int, ...] = 0,
-    *,
-    argnames: str | tuple[str, ...] | None = None,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[P, Any]:
-    """`jacobian` in reverse mode: for arguments larger than results."""
-    return _jacobian("jacrev", f, argnums, argnames, "rev", has_aux, chunk_size)
-
-
-@places.at_the_users_line
-@recallable
-def hessian(
-    f: Callable[P, Any],
-    argnums: int | tuple[int, ...] = 0,
-    *,
-    argnames: str | tuple[str, ...] | None = None,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[P, Any]:
-    """The second derivatives of `f`, which returns one real float: an array of shape
-    (*argument.shape, *argument.shape), for several arguments in their structure, twice.
-
-    Forward over reverse; reverse over reverse where a gradient rule of the user's is not linear.
-    With `has_aux`, `f` returns (value, auxiliary) and the answer is (Hessian, auxiliary).
-
-    Raises as `jacobian` does, and GradientError where the result is no real scalar.
+) -> Function[..., Any]:
+    """`jacobian` in forward mode: for results larger than arguments. Raises as it does, and refuses
+    complex arguments.
 
     >>> import numpy as np
     >>> import tracejit as tj
-    >>> tj.hessian(lambda x: x[0] * x[1] ** 2)(np.array([3.0, 2.0]))
-    array([[0., 4.],
-           [4., 6.]])
+    >>> tj.jacfwd(lambda t: np.stack([t, t**2, t**3]))(2.0)
+    array([ 1.,  4., 12.])
     """
-    python = callable_of("hessian", f)
-    request = request_of("hessian", argnums, argnames, has_aux)
-    slope: Function[P, Any] = Function(python, request, options_of(f))
-    return _jacobian("hessian", slope, argnums, argnames, "auto", has_aux, chunk_size)
+    return jacobian_function("jacfwd", f, argnums, argnames, "fwd", has_aux, chunk_size)
+
+
+@overload
+def jacrev(
+    f: np.ufunc,
+    argnums: Argnums = 0,
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[..., Any]: ...
+@overload
+def jacrev(
+    f: First[P, Array[D], Real],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, NDArray[D]]: ...
+@overload
+def jacrev(
+    f: First[P, float, float],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, float]: ...
+@overload
+def jacrev(
+    f: First[P, float, Array[D]],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, NDArray[D]]: ...
+@overload
+def jacrev(
+    f: FirstTwo[P, Array[D], Array[E], Real],
+    argnums: tuple[Zero, One],
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, tuple[NDArray[D], NDArray[E]]]: ...
+@overload
+def jacrev(
+    f: First[P, Array[D], tuple[Real, A]],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: Yes,
+    chunk_size: int | None = None,
+) -> Function[P, tuple[NDArray[D], A]]: ...
+@overload
+def jacrev(
+    f: First[P, X, Any],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
+@overload
+def jacrev(
+    f: Callable[P, Any],
+    argnums: Argnums,
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
+@overload
+def jacrev(
+    f: Callable[P, Any],
+    argnums: Argnums = 0,
+    *,
+    argnames: Argnames,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
+@places.at_the_users_line
+@recallable
+def jacrev(
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[..., Any]:
+    """`jacobian` in reverse mode: for arguments larger than results. Raises as it does.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.jacrev(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    return jacobian_function("jacrev", f, argnums, argnames, "rev", has_aux, chunk_size)

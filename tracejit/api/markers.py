@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from tracejit.autodiff.rules import Rule, has_cotangent, is_array, leaf_type
 from tracejit.eager.recompute import kept, recompute_eagerly
@@ -29,11 +29,19 @@ from tracejit.trace.signature import (
 )
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
-from tracejit.trace.variable import current_recorder, read_leaf
+from tracejit.trace.variable import Variable, current_recorder, read_leaf
+
+if TYPE_CHECKING:
+    from tracejit.support.typing import MethodT, P, R, UfuncT, X
 
 
+@overload
+def stop_gradient(x: Variable) -> Tensor: ...
+@overload
+def stop_gradient(x: X) -> X: ...
 def stop_gradient(x: Any) -> Any:
-    """`x` itself, through which no gradient flows; `x` is an array or a container of arrays.
+    """`x` itself, through which no gradient flows; `x` is an array or a container of arrays, and so
+    is the answer, of the same shapes and dtypes. A Variable is read.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -55,7 +63,7 @@ def _override(values: Sequence[Tensor], inputs: Sequence[Tensor], marker: Marker
     return [results] if len(values) == 1 else list(results)
 
 
-def _wrapped(f: Callable[..., Any], marked: Callable[..., Any]) -> Any:
+def _wrapped(f: Any, marked: Any) -> Any:
     """`marked` with the name, docstring and signature of `f`, binding to instances as a function
     does."""
     return functools.update_wrapper(marked, f, updated=())
@@ -83,6 +91,14 @@ def _name(f: Callable[..., Any]) -> str:
     return getattr(f, "__name__", type(f).__name__)
 
 
+@overload
+def custom_gradient(f: Function[P, tuple[R, Callable[..., Any]]]) -> Function[P, R]: ...
+@overload
+def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]: ...
+@overload
+def custom_gradient(
+    f: None = None,
+) -> Callable[[Callable[P, tuple[R, Callable[..., Any]]]], Callable[P, R]]: ...
 def custom_gradient(f: Any = None) -> Any:
     """A function whose gradient is the rule it returns: `f(*x) -> (y, grad_fn)`.
 
@@ -154,6 +170,16 @@ def custom_gradient(f: Any = None) -> Any:
     return _wrapped(f, marked)
 
 
+@overload
+def grad_pass_through(
+    f: UfuncT,
+) -> UfuncT: ...
+@overload
+def grad_pass_through(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
+    f: MethodT,
+) -> MethodT: ...
+@overload
+def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]: ...
 def grad_pass_through(f: Any) -> Any:
     """`f` in the forward direction, the identity backward: the straight-through estimator.
 
@@ -190,6 +216,16 @@ def grad_pass_through(f: Any) -> Any:
     return _wrapped(f, marked)
 
 
+@overload
+def recompute_grad(
+    f: UfuncT,
+) -> UfuncT: ...
+@overload
+def recompute_grad(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
+    f: MethodT,
+) -> MethodT: ...
+@overload
+def recompute_grad(f: Callable[P, R]) -> Callable[P, R]: ...
 def recompute_grad(f: Any) -> Any:
     """`f`, whose intermediate values are not kept for the gradient but computed again there.
 
@@ -197,6 +233,9 @@ def recompute_grad(f: Any) -> Any:
     the backward code of a recorded function; of `f` itself under an eager tape. What `f` closes
     over, Variables and keyword arguments have their gradients. The second run sees the values of
     Variables and the random numbers of the first, and repeats no assignment.
+
+    Raises RecomputeError (a RuntimeError) under an eager tape where the second run does not do what
+    the first did.
 
     >>> import numpy as np
     >>> import tracejit as tj

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,8 +15,13 @@ from tracejit.trace.record import current_recording
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten
 
+if TYPE_CHECKING:
+    Methods = np.random.Generator
+else:
+    Methods = object
 
-class Generator:
+
+class Generator(Methods):
     """NumPy's Generator, with the same methods and the same numbers.
 
     A function that is recorded may capture it: every draw takes place at each call, in order, as if
@@ -45,11 +50,11 @@ class Generator:
         return self._generator
 
     @property
-    def bit_generator(self) -> Any:
+    def bit_generator(self) -> np.random.BitGenerator:
         """NumPy's bit generator, whose `state` is that of this generator."""
         return self._generator.bit_generator
 
-    def __getattr__(self, name: str) -> Any:
+    def _method(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"'Generator' object has no attribute {name!r}")
         recording = current_recording()
@@ -66,18 +71,27 @@ class Generator:
 
         return draw
 
+    if not TYPE_CHECKING:  # to which it would say that a generator has any method
+        __getattr__ = _method
+
     def __repr__(self) -> str:
         return f"tj.random.Generator({self._generator.bit_generator!r})"
 
 
-def default_rng(seed: Any = None) -> Any:
+def default_rng(seed: Any = None) -> Generator:
     """A generator like np.random.default_rng(seed), which recorded functions may capture.
 
     In a function that is recorded, it is made anew at each call, and `seed` is None, an integer or
     integers, which may be recorded; a BitGenerator, as always, is shared and not made anew.
+
+    >>> import tracejit as tj
+    >>> rng = tj.random.default_rng(0)
+    >>> rng.normal(size=2)
+    array([ 0.12573022, -0.13210486])
     """
     recording = current_recording()
     if recording is None or isinstance(seed, (np.random.BitGenerator, np.random.Generator)):
         return Generator(np.random.default_rng(seed))
     seeds = () if seed is None else (as_array(seed),)
-    return RecordedGenerator(recording.record(DEFAULT_RNG, seeds, {}))
+    made = RecordedGenerator(recording.record(DEFAULT_RNG, seeds, {}))
+    return cast(Generator, made)

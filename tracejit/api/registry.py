@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -26,7 +26,10 @@ from tracejit.trace.variable import current_recorder, read_leaf
 
 LIMIT = 1000
 
-R = TypeVar("R", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from tracejit.support.typing import P, R
+
+RuleT = TypeVar("RuleT", bound=Callable[..., Any])
 
 
 class Primitive:
@@ -143,6 +146,12 @@ def _ones(leaf: Any) -> Any:
     return ones if known.form == "array" else ones[()]
 
 
+@overload
+def primitive(f: Callable[P, R], *, result: Any = None) -> Callable[P, R]: ...
+@overload
+def primitive(
+    f: None = None, *, result: Any = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 @places.at_the_users_line
 def primitive(f: Any = None, *, result: Any = None) -> Any:
     """`f` as one operation, called with plain arrays and never looked into.
@@ -172,7 +181,7 @@ def primitive(f: Any = None, *, result: Any = None) -> Any:
 
 
 @places.at_the_users_line
-def register_gradient(function: Any) -> Callable[[R], R]:
+def register_gradient(function: Any) -> Callable[[RuleT], RuleT]:
     """Give `function` a gradient rule, for the whole process: a primitive, or a function of NumPy's
     (or a ufunc) that has none. One that tracejit does not record becomes a primitive.
 
@@ -185,11 +194,22 @@ def register_gradient(function: Any) -> Callable[[R], R]:
     TypeError) for what cannot have one.
 
     Differs from TensorFlow's: it takes the function, not the name of an op.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.primitive
+    ... def softplus(x):
+    ...     return np.logaddexp(x, 0.0)
+    >>> @tj.register_gradient(softplus)
+    ... def _(op, dy):
+    ...     return dy / (1.0 + np.exp(-op.inputs[0]))
+    >>> tj.grad(lambda x: softplus(x))(0.0)
+    np.float64(0.5)
     """
     op = _op_of(function)
 
     @places.at_the_users_line
-    def register(rule: R) -> R:
+    def register(rule: RuleT) -> RuleT:
         given: Any = rule
         if not callable(given):
             words = {"decorator": "tj.register_gradient(f)", "kind": type(given).__name__}

@@ -1,4 +1,4 @@
-"""Transforms in forward and reverse mode: jvp, linearize, vjp, and those made of them.
+"""Transforms in forward and reverse mode: jvp, linearize, vjp and hvp.
 
 Each transform is an ordinary function of Tensors, run while a function is recorded: what it returns
 is a `Function`, which records, compiles and keeps kernels as any other.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -20,14 +20,12 @@ from tracejit.api.derived import (
     name_results,
     options_of,
     parameters_of,
-    recorded_as,
     strong,
 )
 from tracejit.api.linearize import PULLBACK, Halves, SecondHalf, misfit, refuse_structure
-from tracejit.autodiff.request import Request, cotangents_of, request_of, tangents_of
+from tracejit.autodiff.request import Request, cotangents_of, tangents_of
 from tracejit.ir.types import type_of
 from tracejit.specialise.function import Function
-from tracejit.specialise.pickling import recallable
 from tracejit.support.errors import RuleTypeError, fail
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
@@ -37,7 +35,8 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import Variable, read_leaf
 
-P = ParamSpec("P")
+if TYPE_CHECKING:
+    from tracejit.support.typing import A, No, R, Ts, Unpack, X, Yes
 
 # Forward mode
 
@@ -87,6 +86,36 @@ def _given(given: Any, like: Any, recording: Recorder, row: str, call: str) -> A
     return tensor if tensor.dtype == like.dtype else tensor.astype(like.dtype)
 
 
+@overload
+def jvp(
+    f: Callable[[Unpack[Ts]], R],
+    primals: tuple[Unpack[Ts]],
+    tangents: tuple[Any, ...] | list[Any],
+    *,
+    has_aux: No = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    f: Callable[[Unpack[Ts]], tuple[R, A]],
+    primals: tuple[Unpack[Ts]],
+    tangents: tuple[Any, ...] | list[Any],
+    *,
+    has_aux: Yes,
+) -> tuple[R, R, A]: ...
+@overload
+def jvp(
+    f: Callable[..., R],
+    primals: list[Any],
+    tangents: tuple[Any, ...] | list[Any],
+    *,
+    has_aux: No = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(f: Callable[[X], R], primals: X, tangents: X, *, has_aux: No = False) -> tuple[R, R]: ...
+@overload
+def jvp(
+    f: Callable[..., tuple[R, A]], primals: Any, tangents: Any, *, has_aux: Yes
+) -> tuple[R, R, A]: ...
 @places.at_the_users_line
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
     """The result of f(*primals) and its derivative when the primals move along `tangents`.
@@ -125,7 +154,9 @@ def _jvp(f: Any, transform: str, primals: Any, tangents: Any, has_aux: bool = Fa
 
 
 @places.at_the_users_line
-def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(
+    f: Callable[[Unpack[Ts]], R], *primals: Unpack[Ts]
+) -> tuple[R, Callable[[Unpack[Ts]], R]]:
     """The result of f(*primals), and the function that takes tangents of the primals to that of
     the result.
 
@@ -143,12 +174,13 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
     leaves, structure = flatten(primals)
     leaves = [_snapshot(leaf) for leaf in leaves]
     held = unflatten(structure, leaves)
-    whole = functools.partial(_push, f, held)
+    whole: Any = functools.partial(_push, f, held)
     found = _split(f, python, "linearize", False, leaves, held)
     if found is None:
         return _valued(f, python, "linearize", held), whole
     value, _, second, kept = found
-    return value, functools.partial(_push_on, whole, second, kept)
+    push: Any = functools.partial(_push_on, whole, second, kept)
+    return value, push
 
 
 @places.at_the_users_line
@@ -255,8 +287,16 @@ def _seeds(
     ]
 
 
+@overload
+def vjp(
+    f: Callable[[Unpack[Ts]], R], *primals: Unpack[Ts], has_aux: No = False
+) -> tuple[R, Callable[[Any], tuple[Unpack[Ts]]]]: ...
+@overload
+def vjp(
+    f: Callable[[Unpack[Ts]], tuple[R, A]], *primals: Unpack[Ts], has_aux: Yes
+) -> tuple[R, Callable[[Any], tuple[Unpack[Ts]]], A]: ...
 @places.at_the_users_line
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(f: Callable[[Unpack[Ts]], Any], *primals: Unpack[Ts], has_aux: bool = False) -> Any:
     """The result of f(*primals), and the pullback: the function that takes a cotangent of the
     result, in its structure and shapes, to a tuple of those of the primals.
 
@@ -303,6 +343,18 @@ def _pull_back(whole: Any, second: SecondHalf, kept: Sequence[Any], cotangents: 
     return second(kept, leaves)
 
 
+@overload
+def hvp(
+    f: Callable[[Unpack[Ts]], Any],
+    primals: tuple[Unpack[Ts]],
+    tangents: tuple[Any, ...] | list[Any],
+) -> tuple[Unpack[Ts]]: ...
+@overload
+def hvp(
+    f: Callable[..., Any], primals: list[Any], tangents: tuple[Any, ...] | list[Any]
+) -> list[Any]: ...
+@overload
+def hvp(f: Callable[[X], Any], primals: X, tangents: X) -> X: ...
 @places.at_the_users_line
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """The Hessian of `f`, which returns one real float, times `tangents`, in the structure of the
@@ -324,64 +376,3 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     key = request, options_of(f)
     slope: Any = memoised_for(python, key, lambda: Function(python, request, options_of(f)))
     return _jvp(slope, "hvp", primals, tangents)
-
-
-@places.at_the_users_line
-@recallable
-def elementwise_grad(
-    f: Callable[P, Any],
-    argnums: int | tuple[int, ...] = 0,
-    *,
-    argnames: str | tuple[str, ...] | None = None,
-    has_aux: bool = False,
-) -> Function[P, Any]:
-    """The derivative of each element of the result by the element of the argument in its place,
-    for functions that keep elements apart: the gradient of the sum of the result. With `has_aux`,
-    `f` returns (result, auxiliary) and the answer is (derivative, auxiliary).
-
-    >>> import numpy as np
-    >>> import tracejit as tj
-    >>> tj.elementwise_grad(lambda x: x**2)(np.array([1.0, 2.0]))
-    array([2., 4.])
-    """
-    python = callable_of("elementwise_grad", f)
-    request = request_of("elementwise_grad", argnums, argnames, has_aux)
-
-    def slopes(*args: Any, **kwargs: Any) -> Any:
-        sources = Sources(python, request, args, kwargs)
-        ys, _, auxiliary = sources.call()
-        seeds = [np.ones_like(y) if y.type.is_inexact else None for y in ys]
-        found = sources.rebuilt(cotangents_of(ys, sources.tensors, seeds, sources.nodes))
-        return (found, auxiliary) if has_aux else found
-
-    return recorded_as(f, slopes)
-
-
-@places.at_the_users_line
-@recallable
-def deriv(
-    f: Callable[P, Any], argnums: int = 0, *, argnames: str | None = None, has_aux: bool = False
-) -> Function[P, Any]:
-    """The derivative of the result, of any shape and structure, by one argument that moves as a
-    whole: in forward mode, along ones. With `has_aux`, `f` returns (result, auxiliary) and the
-    answer is (derivative, auxiliary).
-
-    >>> import numpy as np
-    >>> import tracejit as tj
-    >>> tj.deriv(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)
-    array([-0.,  1.])
-    """
-    python = callable_of("deriv", f)
-    request = request_of("deriv", argnums, argnames, has_aux)
-    if not request.single:
-        problem = f"one argument moves, got argnums={argnums!r} and argnames={argnames!r}"
-        raise fail("transform-option", places.here(), transform="tj.deriv", problem=problem)
-
-    def slopes(*args: Any, **kwargs: Any) -> Any:
-        sources = Sources(python, request, args, kwargs)
-        ys, structure, auxiliary = sources.call()
-        dots = [np.ones_like(x) for x in sources.tensors]
-        found = unflatten(structure, tangents_of(ys, sources.tensors, dots, sources.nodes))
-        return (found, auxiliary) if has_aux else found
-
-    return recorded_as(f, slopes)

@@ -38,6 +38,16 @@ class Kernel:
 
     `forward`, `backward` and `value_and_grad` are the module's functions: they take the arrays of
     the signature in order, check nothing and copy no residual.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> square = tj.value_and_grad(lambda x: np.sum(np.sin(x)))
+    >>> kernel = square.kernel(tj.TensorSpec((2,)))
+    >>> kernel.value_and_grad(np.zeros(2))
+    (np.float64(0.0), array([1., 1.]))
+    >>> value, residuals = kernel.forward(np.zeros(2))
+    >>> kernel.backward(residuals, 10.0)
+    array([10., 10.])
     """
 
     def __init__(
@@ -95,7 +105,16 @@ class Kernel:
         return signature
 
     def residuals(self) -> dict[str, str]:
-        """The residuals that forward hands to backward: their types, by name."""
+        """The residuals that forward hands to backward: their types, by name.
+
+        Raises AttributeError where the kernel computes the value alone.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> slope = tj.grad(lambda x: np.sum(np.tanh(x)))
+        >>> slope.kernel(tj.TensorSpec((3,))).residuals()
+        {'out_1': 'f8[3]'}
+        """
         return ungrouped(self._gradient_part("residuals"))
 
     @property
@@ -120,6 +139,7 @@ class Kernel:
         it (.npz).
 
         Its last line is a hash that finds later changes, and proves nothing about who made them.
+        `load` reads it again.
         """
         save(self.source, self.module.__npz__, path)
 
@@ -249,6 +269,16 @@ def load(path: str | os.PathLike[str], trust: bool = False) -> Kernel:
 
     Raises KernelError (an ImportError) where the file is missing, is no kernel, was edited, or is
     not trusted.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> double = tj.function(lambda x: x + x)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     double.kernel(tj.TensorSpec((2,))).save(Path(folder) / "double.py")
+    ...     tj.load(Path(folder) / "double.py").forward(np.ones(2))
+    array([2., 2.])
     """
     try:
         return Kernel(load_file(path, trust))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from tracejit.autodiff.request import like
 from tracejit.autodiff.tangent import tangents
 from tracejit.eager.targets import (
-    UnconnectedGradients,
+    NONE,
     leaves_of,
     tensor_of,
     wants_zeros,
@@ -27,6 +27,9 @@ from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
+
+if TYPE_CHECKING:
+    from tracejit.eager.targets import Nones, NumbersT, Recorded, RecordedT, Zeros
 
 NAME = "ForwardAccumulator"
 
@@ -94,10 +97,40 @@ class ForwardAccumulator:
         others = (window for window in recorder.windows if window is not self._window)
         recorder.windows = tuple(others)
 
+    @overload
+    def jvp(self, primals: Recorded, unconnected_gradients: Zeros) -> Tensor: ...
+    @overload
+    def jvp(self, primals: Recorded, unconnected_gradients: Nones = NONE) -> Tensor | None: ...
+    @overload
+    def jvp(self, primals: list[RecordedT], unconnected_gradients: Zeros) -> list[Tensor]: ...
+    @overload
+    def jvp(
+        self, primals: list[RecordedT], unconnected_gradients: Nones = NONE
+    ) -> list[Tensor | None]: ...
+    @overload
+    def jvp(self, primals: NumbersT, unconnected_gradients: Zeros) -> NumbersT: ...
+    @overload
+    def jvp(self, primals: NumbersT, unconnected_gradients: Nones = NONE) -> NumbersT | None: ...
+    @overload
+    def jvp(self, primals: Any, unconnected_gradients: Zeros | Nones = NONE) -> Any: ...
     @places.at_the_users_line
-    def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
-        """The tangents of Tensors computed in the block, in their structure: None, or zeros, where
-        they do not move."""
+    def jvp(self, primals: Any, unconnected_gradients: Any = NONE) -> Any:
+        """The tangents of Tensors computed in the block, in their structure: Tensors of their
+        shapes and dtypes, None where they do not move, or zeros with
+        `unconnected_gradients="zero"`.
+
+        Raises TapeArgumentError (a TypeError) for what is no Tensor, NoGradientError (a
+        LookupError) where an operation on the way has no rule, and RuleTypeError (a TypeError)
+        where a user's rule is not linear.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> v = tj.Variable([1.0, 2.0])
+        >>> with tj.ForwardAccumulator(v, np.array([1.0, 0.0])) as acc:
+        ...     y = v * v
+        >>> acc.jvp(y)
+        <Tensor f8[2] [2. 0.]>
+        """
         zeros = wants_zeros(unconnected_gradients)
         leaves, structure = leaves_of(primals, "primals", "jvp")
         recorder = self._recorder or current_recorder()

@@ -4,45 +4,41 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tracejit.autodiff.adjoint import gradients as differentiate
 from tracejit.eager.targets import (
-    Reads,
-    UnconnectedGradients,
-    filled,
-    gradients_by,
+    NONE,
     leaves_of,
     one_leaf,
     seeds_of,
-    sums_by,
     tensor_of,
     wants_zeros,
 )
-from tracejit.eager.window_gradient import compiled_gradients, gradients_for
+from tracejit.eager.window_gradient import (
+    gradient_rows,
+    source_gradients,
+    unit_cotangents,
+)
 from tracejit.ir.graph import Value
-from tracejit.ir.types import type_of
-from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
-from tracejit.support.errors import UnsupportedError, fail
+from tracejit.support.errors import fail
 from tracejit.support.words import a
 from tracejit.trace import places
-from tracejit.trace.eager import EAGER, eager_tensor
-from tracejit.trace.record import Recording, current_recording
+from tracejit.trace.eager import EAGER
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.tape_window import Whole, Window
+from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, unflatten
-from tracejit.trace.variable import Variable, current_recorder, strong_array
+from tracejit.trace.variable import Variable, current_recorder
 
-NONE = UnconnectedGradients.NONE
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-
-class NotBatched(Exception):
-    """Unit cotangents are taken one after another."""
+    from tracejit.eager.targets import Nones, NumbersT, Recorded, RecordedT, Zeros
+    from tracejit.support.typing import Array, K
 
 
 class GradientTape:
@@ -113,6 +109,14 @@ class GradientTape:
         of them. One that is not floating or complex gets a warning, and no gradient.
 
         Raises WatchError (a ValueError) for a plain array or number: see tj.constant.
+
+        >>> import tracejit as tj
+        >>> x = tj.constant([1.0, 2.0])
+        >>> with tj.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = (x * x).sum()
+        >>> tape.gradient(y, x)
+        <Tensor f8[2] [2. 4.]>
         """
         recorder = self._recording("watch")
         leaves, structure = flatten(tensor)
@@ -129,7 +133,19 @@ class GradientTape:
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """Meanwhile nothing is recorded: what is computed is constant."""
+        """In this block nothing is recorded: what is computed is constant.
+
+        Raises TapeError (a RuntimeError) outside the tape's own block.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable(3.0)
+        >>> with tj.GradientTape() as tape:
+        ...     with tape.stop_recording():
+        ...         scale = v * 10.0
+        ...     y = scale * v
+        >>> tape.gradient(y, v).numpy()
+        np.float64(30.0)
+        """
         self._recording("stop_recording")
         self._close()
         try:
@@ -139,15 +155,110 @@ class GradientTape:
 
     @places.at_the_users_line
     def reset(self) -> None:
-        """Forget everything that was recorded or watched."""
+        """Forget everything that was recorded or watched; the tape goes on recording.
+
+        Raises TapeError (a RuntimeError) outside the tape's block.
+        """
         self._recording("reset")
         self._window.clear()
 
     def watched_variables(self) -> tuple[Variable, ...]:
-        """The Variables that are watched, in the order in which they were made."""
+        """The Variables that are watched, in the order in which they were made.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable(3.0, name="v")
+        >>> with tj.GradientTape() as tape:
+        ...     y = v * v
+        >>> tape.watched_variables()
+        (<Variable v f8 3.0>,)
+        """
         variables = [variable for variable, _ in self._window.reads.values()]
         return tuple(sorted(variables, key=lambda variable: variable.serial))
 
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Recorded,
+        output_gradients: Any = None,
+        *,
+        unconnected_gradients: Zeros,
+    ) -> Tensor: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Recorded,
+        output_gradients: Any = None,
+        unconnected_gradients: Nones = NONE,
+    ) -> Tensor | None: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: NumbersT,
+        output_gradients: Any = None,
+        *,
+        unconnected_gradients: Zeros,
+    ) -> NumbersT: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: NumbersT,
+        output_gradients: Any = None,
+        unconnected_gradients: Nones = NONE,
+    ) -> NumbersT | None: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: list[RecordedT],
+        output_gradients: Any = None,
+        *,
+        unconnected_gradients: Zeros,
+    ) -> list[Tensor]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: list[RecordedT],
+        output_gradients: Any = None,
+        unconnected_gradients: Nones = NONE,
+    ) -> list[Tensor | None]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: tuple[RecordedT, ...],
+        output_gradients: Any = None,
+        *,
+        unconnected_gradients: Zeros,
+    ) -> tuple[Tensor, ...]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: tuple[RecordedT, ...],
+        output_gradients: Any = None,
+        unconnected_gradients: Nones = NONE,
+    ) -> tuple[Tensor | None, ...]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: dict[K, RecordedT],
+        output_gradients: Any = None,
+        unconnected_gradients: Nones = NONE,
+    ) -> dict[K, Tensor | None]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Zeros | Nones = NONE,
+    ) -> Any: ...
     @places.at_the_users_line
     def gradient(
         self,
@@ -166,6 +277,13 @@ class GradientTape:
         TapeArgumentError (a TypeError) for what cannot be on a tape, SeedError (a ValueError) for
         cotangents that do not fit, and NoGradientError (a LookupError) where an operation on the
         way has no rule.
+
+        >>> import tracejit as tj
+        >>> v, unused = tj.Variable([1.0, 2.0]), tj.Variable(0.0)
+        >>> with tj.GradientTape() as tape:
+        ...     y = v * v
+        >>> tape.gradient(y, {"v": v, "unused": unused})
+        {'v': <Tensor f8[2] [2. 4.]>, 'unused': None}
         """
         zeros = wants_zeros(unconnected_gradients)
         recorder = self._use()
@@ -177,6 +295,32 @@ class GradientTape:
         self._release()
         return unflatten(source_structure, found)
 
+    @overload
+    def jacobian(self, target: Any, sources: Recorded, unconnected_gradients: Zeros) -> Tensor: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: Recorded, unconnected_gradients: Nones = NONE
+    ) -> Tensor | None: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: Array[Any] | float, unconnected_gradients: Zeros
+    ) -> NDArray[Any]: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: Array[Any] | float, unconnected_gradients: Nones = NONE
+    ) -> NDArray[Any] | None: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: list[RecordedT], unconnected_gradients: Zeros
+    ) -> list[Tensor]: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: list[RecordedT], unconnected_gradients: Nones = NONE
+    ) -> list[Tensor | None]: ...
+    @overload
+    def jacobian(
+        self, target: Any, sources: Any, unconnected_gradients: Zeros | Nones = NONE
+    ) -> Any: ...
     @places.at_the_users_line
     def jacobian(
         self,
@@ -187,7 +331,16 @@ class GradientTape:
         """The Jacobian of one target with respect to each of `sources`, in their structure: shape
         target.shape + source.shape, None (or zeros) where unconnected.
 
-        Raises as `gradient` does.
+        One batched pass over the elements of the target where that can be. Raises as `gradient`
+        does.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable([1.0, 2.0])
+        >>> with tj.GradientTape() as tape:
+        ...     y = v * v
+        >>> tape.jacobian(y, v).numpy()
+        array([[2., 0.],
+               [0., 4.]])
         """
         zeros = wants_zeros(unconnected_gradients)
         recorder = self._use()
@@ -206,13 +359,37 @@ class GradientTape:
                 found.append(None)
         return unflatten(source_structure, found)
 
+    @overload
+    def batch_jacobian(
+        self, target: Any, source: Recorded, unconnected_gradients: Zeros
+    ) -> Tensor: ...
+    @overload
+    def batch_jacobian(
+        self, target: Any, source: Recorded, unconnected_gradients: Nones = NONE
+    ) -> Tensor | None: ...
+    @overload
+    def batch_jacobian(
+        self, target: Any, source: Array[Any], unconnected_gradients: Zeros
+    ) -> NDArray[Any]: ...
+    @overload
+    def batch_jacobian(
+        self, target: Any, source: Array[Any], unconnected_gradients: Nones = NONE
+    ) -> NDArray[Any] | None: ...
     @places.at_the_users_line
     def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = NONE) -> Any:
         """The Jacobian of each row of `target` with respect to the same row of `source`: shape
         (rows, *target.shape[1:], *source.shape[1:]). Rows must not depend on each other.
 
         Raises SeedError (a ValueError) where they do not have the same number of rows, of rank 2
-        at least.
+        at least, and as `gradient` does.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> v = tj.Variable(np.ones((5, 3)))
+        >>> with tj.GradientTape() as tape:
+        ...     y = (v @ np.ones((3, 2))) ** 2
+        >>> tape.batch_jacobian(y, v).shape
+        (5, 2, 3)
         """
         zeros = wants_zeros(unconnected_gradients)
         recorder = self._use()
@@ -248,203 +425,24 @@ class GradientTape:
             self._window.reads = {key: (variable, []) for key, (variable, _) in reads.items()}
 
     def _gradients(
-        self,
-        recorder: Recorder,
-        ys: Sequence[Tensor],
-        sources: Sequence[Any],
-        seeds: Sequence[Any],
-        zeros: bool,
+        self, recorder: Recorder, ys: Sequence[Tensor], sources: Any, seeds: Any, zeros: bool
     ) -> list[Any]:
-        window = self._window
-
-        def found(
-            ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
-        ) -> Sequence[Tensor | None]:
-            known = [x for x in xs if x._value in window.known]
-            answers = iter(_differentiated(recorder, window, ys, known, seeds))
-            return [next(answers) if x._value in window.known else None for x in xs]
-
-        return gradients_by(found, recorder, ys, sources, seeds, self._reads, zeros)
+        return source_gradients(self._window, recorder, ys, sources, seeds, self._reads, zeros)
 
     def _rows(
         self, recorder: Recorder, y: Tensor, sources: Sequence[Any], shape: tuple[int, ...]
     ) -> list[Any]:
         """Per source the gradients of y for each unit cotangent over its last axes, `shape`, along
-        a first axis: in one pass, or, where something cannot be batched, one after another; None
-        where unconnected."""
-        window, units = self._window, _units(shape, y)
-        if not len(units):
-            return [None] * len(sources)
+        a first axis; None where unconnected."""
 
-        def batched(
-            ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
-        ) -> Sequence[Tensor | None]:
-            known = [x for x in xs if x._value in window.known]
-            if not (ys and known and y._value in window.known):
-                return [None] * len(xs)
-            found: Sequence[Any] | None
-            if isinstance(recorder, Recording):
-                found = gradients_for(units, y, known, recorder, window.nodes)
-            elif recorder is EAGER and current_recording() is None and not EAGER.windows:
-                values = [x._value for x in known]
-                found = compiled_gradients(window, [y._value], values, [None], _names, (), units)
-                if found is None:
-                    raise NotBatched
-            else:
-                raise NotBatched
-            answers = iter(found)
-            return [next(answers) if x._value in window.known else None for x in xs]
+        def single(seed: Tensor) -> list[Any]:
+            return self._gradients(recorder, [y], sources, [seed], zeros=False)
 
-        try:
-            return sums_by(batched, recorder, [y], sources, [None], self._reads)
-        except (NotBatched, UnsupportedError):
-            pass
-        rows = []
-        for unit in units:
-            seed = Tensor(recorder.lift(unit if y.type.form == "array" else unit[()]), recorder)
-            rows.append(self._gradients(recorder, [y], sources, [seed], zeros=False))
-        return [
-            None if column[0] is None else np.stack(column) for column in zip(*rows, strict=True)
-        ]
+        units = unit_cotangents(shape, y)
+        return gradient_rows(self._window, recorder, y, sources, units, self._reads, single)
 
     def _reads(self, variable: Variable) -> Sequence[Value]:
         return self._window.values_of(variable)
 
     def __repr__(self) -> str:
         return f"<GradientTape, {len(self._window.nodes)} operations>"
-
-
-def _differentiated(
-    recorder: Recorder,
-    window: Window,
-    ys: Sequence[Tensor],
-    xs: Sequence[Tensor],
-    seeds: Sequence[Any],
-) -> Sequence[Tensor | None]:
-    """The gradients along the window's nodes: by a kernel, where nothing records them and no rule
-    of the user's is on the way."""
-    reached = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if y._value in window.known]
-    if not reached or not xs:
-        return [None] * len(xs)
-    ys, seeds = [y for y, _ in reached], [seed for _, seed in reached]
-    if recorder is EAGER and current_recording() is None and not EAGER.windows:
-        y_values, x_values = [y._value for y in ys], [x._value for x in xs]
-        found = compiled_gradients(window, y_values, x_values, seeds, _names)
-        if found is not None:
-            return found
-    return differentiate(ys, xs, filled(seeds, ys), window.nodes)
-
-
-def _names() -> Mapping[Value, str]:
-    """The names of Tensors and Variables in the user's running function."""
-    frame = places.user_frame()
-    named: dict[Value, str] = {}
-    for name, local in (frame.f_locals if frame is not None else {}).items():
-        if type(local) in TENSORS:
-            named.setdefault(local._value, name)
-        elif type(local) is Variable:
-            named.setdefault(local.held, local.name or name)
-    return named
-
-
-def _units(shape: tuple[int, ...], y: Tensor) -> np.ndarray:
-    """For each element of an array of this shape, which the last axes of y have, its cotangent: one
-    there, zero elsewhere."""
-    size = math.prod(shape)
-    units = np.eye(size, dtype=y.dtype).reshape(size, *[1] * (y.ndim - len(shape)), *shape)
-    return np.ascontiguousarray(np.broadcast_to(units, (size, *y.shape)))
-
-
-@places.at_the_users_line
-def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = NONE,
-) -> list[Any]:
-    """In a recorded function: the gradients of the sum of `ys` with respect to each of `xs`, a
-    list; None where unconnected. Nothing needs watching; a Variable that is not trainable is a
-    constant.
-
-    `grad_ys` are the cotangents of the ys, ones where None. What flows into `stop_gradients` flows
-    no further, so that total derivatives become partial ones.
-
-    Raises TapeError (a RuntimeError) outside recorded functions, and as `GradientTape.gradient`
-    does.
-
-    >>> import numpy as np
-    >>> import tracejit as tj
-    >>> tj.function(lambda x: tj.gradients(x ** 3, x)[0])(2.0 * np.ones(1))
-    array([12.])
-    """
-    zeros = wants_zeros(unconnected_gradients)
-    recording = current_recording()
-    whole = next((window for window in EAGER.windows if type(window) is Whole), None)
-    recorder: Recorder
-    read: Reads
-    if recording is not None:
-        recorder, nodes, read = recording, recording.graph.nodes, recording.versions_of
-    elif whole is not None:
-        recorder, nodes, read = EAGER, whole.nodes, whole.values_of
-    else:
-        raise fail("no-recording", places.here(), call="tj.gradients")
-    call = "tj.gradients"
-    targets, structure = leaves_of(ys, "ys", call)
-    sources = leaves_of(xs, "xs", call)[0]
-    tensors = [tensor_of(leaf, recorder) for leaf in targets]
-    seeds = seeds_of(grad_ys, tensors, structure, recorder, call)
-    stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", call)[0]
-    stopped = {*recorder.as_sources([tensor_of(leaf, recorder)._value for leaf in stops])}
-
-    def reads(variable: Variable) -> Sequence[Value]:
-        return read(variable) if variable.trainable else ()
-
-    def found(
-        ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
-    ) -> Sequence[Tensor | None]:
-        kept = [node for node in nodes if stopped.isdisjoint(node.results)]
-        return differentiate(ys, xs, filled(seeds, ys), kept)
-
-    return gradients_by(found, recorder, tensors, sources, seeds, reads, zeros)
-
-
-@places.at_the_users_line
-def constant(value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None) -> Any:
-    """A Tensor of a copy of `value`, in NumPy's dtype or the given one; broadcast to `shape`.
-
-    A Python number becomes a NumPy scalar (float64, int64), which never changes. In a recorded
-    function the Tensor is a constant of the recording, which can be differentiated by; nothing
-    flows into it, of a Tensor or Variable neither.
-
-    >>> import tracejit as tj
-    >>> tj.constant([1, 2], dtype=float)
-    <Tensor f8[2] [1. 2.]>
-    """
-    recording = current_recording()
-    if hasattr(type(value), "__tracejit_record__"):
-        tensor = tensor_of(value, current_recorder())
-        if recording is not None and tensor.type.form != "weak":
-            return recording.distinct(_stopped(tensor, dtype, shape))
-        value = tensor.numpy()
-    data = strong_array(value, dtype)
-    if shape is not None:
-        data = np.array(np.broadcast_to(data, shape))
-    known = type_of(data)
-    if known is None or known.dtype.kind not in "biufc":
-        kind = type(value).__name__
-        fix = "give it an array, a number or nested lists of numbers."
-        words = {"what": "the value of tj.constant", "article": "a", "kind": kind, "fix": fix}
-        raise fail("not-an-array", places.here(), **words)
-    if recording is None:
-        return eager_tensor(data, known)
-    return recording.distinct(Tensor(recording.graph.constant(data), recording))
-
-
-def _stopped(tensor: Any, dtype: Any, shape: tuple[int, ...] | None) -> Any:
-    """The value as a constant of that dtype and shape in the current recording."""
-    if tensor.type.is_inexact:
-        tensor = OVERRIDE(tensor, outputs=1, grad=Marker("constant", "stopped", stop))
-    if dtype is not None:
-        tensor = tensor.astype(dtype)
-    return tensor if shape is None else np.broadcast_to(tensor, shape).copy()

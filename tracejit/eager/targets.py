@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, Structure, flatten
 from tracejit.trace.variable import Variable
 
+if TYPE_CHECKING:
+    from tracejit.trace.arraylike import ArrayMethods
+
 Reads = Callable[[Variable], Sequence[Value]]
 Differentiate = Callable[
     [Sequence[Tensor], Sequence[Tensor], Sequence[Any]], Sequence[Tensor | None]
@@ -28,10 +31,31 @@ Differentiate = Callable[
 
 
 class UnconnectedGradients(enum.Enum):
-    """The gradient of a source on which the target does not depend: None, or zeros."""
+    """The gradient of a source on which the target does not depend: None, or zeros of its shape and
+    dtype. The strings "none" and "zero" say the same.
+
+    >>> import tracejit as tj
+    >>> v = tj.Variable([1.0, 2.0])
+    >>> with tj.GradientTape() as tape:
+    ...     y = tj.constant(1.0) * 2.0
+    >>> tape.gradient(y, v, unconnected_gradients=tj.UnconnectedGradients.ZERO)
+    <Tensor f8[2] [0. 0.]>
+    """
 
     NONE = "none"
     ZERO = "zero"
+
+
+NONE: Final = UnconnectedGradients.NONE
+
+if TYPE_CHECKING:
+    Recorded: TypeAlias = ArrayMethods
+    RecordedT = TypeVar("RecordedT", bound=Recorded)
+    """A Tensor or a Variable: what a tape gives gradients by."""
+    NumbersT = TypeVar("NumbersT", bound=np.ndarray[Any, Any] | float)
+    """The same in a recorded function, where arguments are annotated as the caller's arrays."""
+    Nones: TypeAlias = Literal["none", UnconnectedGradients.NONE]
+    Zeros: TypeAlias = Literal["zero", UnconnectedGradients.ZERO]
 
 
 def wants_zeros(unconnected_gradients: Any) -> bool:

@@ -8,6 +8,7 @@ constants of the kernel at first, and arguments once they have been seen to diff
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from tracejit.autodiff.batch import Batch
 from tracejit.autodiff.request import like, ones_like
 from tracejit.compiler.kernel import make_kernel
 from tracejit.compiler.pipeline import Recorded
+from tracejit.eager.targets import Reads, filled, gradients_by, sums_by
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import ArrayType
@@ -27,9 +29,11 @@ from tracejit.passes.extract import extract
 from tracejit.support.errors import UnsupportedError
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor
-from tracejit.trace.record import Recording
+from tracejit.trace.record import Recording, current_recording
+from tracejit.trace.recorder import Recorder
 from tracejit.trace.tape_window import Window
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.variable import Variable
 
 LIMIT = 10_000
 
@@ -250,3 +254,115 @@ def _origin(nodes: Sequence[Node]) -> Origin:
     """The user's function that computed the last of `nodes`."""
     found = [node.where for node in nodes if node.where is not None]
     return places.origin_at(found[-1], EAGER.graph.files) if found else Origin("tape")
+
+
+def source_gradients(
+    window: Window,
+    recorder: Recorder,
+    ys: Sequence[Tensor],
+    sources: Sequence[Any],
+    seeds: Sequence[Any],
+    reads: Reads,
+    zeros: bool,
+) -> list[Any]:
+    """Per source the gradient of the sum of all ys, of its type: None, or zeros, where the window
+    does not know it."""
+
+    def found(
+        ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
+    ) -> Sequence[Tensor | None]:
+        known = [x for x in xs if x._value in window.known]
+        answers = iter(differentiated(recorder, window, ys, known, seeds))
+        return [next(answers) if x._value in window.known else None for x in xs]
+
+    return gradients_by(found, recorder, ys, sources, seeds, reads, zeros)
+
+
+def differentiated(
+    recorder: Recorder,
+    window: Window,
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    seeds: Sequence[Any],
+) -> Sequence[Tensor | None]:
+    """The gradients along the window's nodes: by a kernel, where nothing records them and no rule
+    of the user's is on the way."""
+    reached = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if y._value in window.known]
+    if not reached or not xs:
+        return [None] * len(xs)
+    ys, seeds = [y for y, _ in reached], [seed for _, seed in reached]
+    if recorder is EAGER and current_recording() is None and not EAGER.windows:
+        y_values, x_values = [y._value for y in ys], [x._value for x in xs]
+        found = compiled_gradients(window, y_values, x_values, seeds, local_names)
+        if found is not None:
+            return found
+    return gradients(ys, xs, filled(seeds, ys), window.nodes)
+
+
+def local_names() -> Mapping[Value, str]:
+    """The names of Tensors and Variables in the user's running function."""
+    frame = places.user_frame()
+    named: dict[Value, str] = {}
+    for name, local in (frame.f_locals if frame is not None else {}).items():
+        if type(local) in TENSORS:
+            named.setdefault(local._value, name)
+        elif type(local) is Variable:
+            named.setdefault(local.held, local.name or name)
+    return named
+
+
+def unit_cotangents(shape: tuple[int, ...], y: Tensor) -> np.ndarray:
+    """For each element of an array of this shape, which the last axes of y have, its cotangent: one
+    there, zero elsewhere."""
+    size = math.prod(shape)
+    units = np.eye(size, dtype=y.dtype).reshape(size, *[1] * (y.ndim - len(shape)), *shape)
+    return np.ascontiguousarray(np.broadcast_to(units, (size, *y.shape)))
+
+
+class NotBatched(Exception):
+    """Unit cotangents are taken one after another."""
+
+
+def gradient_rows(
+    window: Window,
+    recorder: Recorder,
+    y: Tensor,
+    sources: Sequence[Any],
+    units: np.ndarray,
+    reads: Reads,
+    single: Callable[[Tensor], list[Any]],
+) -> list[Any]:
+    """Per source the gradients of y for each cotangent in `units`, along a first axis: in one pass,
+    or, where something cannot be batched, one after another, as `single` takes them; None where
+    unconnected."""
+    if not len(units):
+        return [None] * len(sources)
+
+    def batched(
+        ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
+    ) -> Sequence[Tensor | None]:
+        known = [x for x in xs if x._value in window.known]
+        if not (ys and known and y._value in window.known):
+            return [None] * len(xs)
+        found: Sequence[Any] | None
+        if isinstance(recorder, Recording):
+            found = gradients_for(units, y, known, recorder, window.nodes)
+        elif recorder is EAGER and current_recording() is None and not EAGER.windows:
+            values = [x._value for x in known]
+            found = compiled_gradients(window, [y._value], values, [None], local_names, (), units)
+            if found is None:
+                raise NotBatched
+        else:
+            raise NotBatched
+        answers = iter(found)
+        return [next(answers) if x._value in window.known else None for x in xs]
+
+    try:
+        return sums_by(batched, recorder, [y], sources, [None], reads)
+    except (NotBatched, UnsupportedError):
+        pass
+    rows = []
+    for unit in units:
+        seed = unit if y.type.form == "array" else unit[()]
+        rows.append(single(Tensor(recorder.lift(seed), recorder)))
+    return [None if column[0] is None else np.stack(column) for column in zip(*rows, strict=True)]

@@ -10,14 +10,25 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from tracejit.cache.key import KERNEL_NAME
 from tracejit.cache.settings import default_path
 from tracejit.cache.store import Store
+
+if TYPE_CHECKING:
+
+    class KernelModule(ModuleType):
+        """A generated module; `backward` and `value_and_grad` are there where it has a gradient."""
+
+        SIGNATURE: Mapping[str, Any]
+        forward: Callable[..., Any]
+        backward: Callable[..., Any]
+        value_and_grad: Callable[..., Any]
 
 
 class KernelImporter(MetaPathFinder, Loader):
@@ -39,12 +50,12 @@ class KernelImporter(MetaPathFinder, Loader):
         """Nothing is left to do: the store has run exactly the bytes it had verified."""
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> KernelModule:
     # Only names of kernels: pickle and others look unrelated names up in every module there is, and
     # expect an AttributeError.
     if not KERNEL_NAME.fullmatch(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f"{__name__}.{name}")
+    return importlib.import_module(f"{__name__}.{name}")  # type: ignore[return-value]
 
 
 def __dir__() -> list[str]:

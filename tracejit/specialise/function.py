@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from tracejit.autodiff.request import Request
 from tracejit.compiler.kernel import Kernel
@@ -32,7 +32,13 @@ from tracejit.trace.signature import Call, inside_method, is_no_spec
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
-R = TypeVar("R")
+
+if TYPE_CHECKING:
+    from typing import Concatenate
+
+    import numpy as np
+
+    from tracejit.support.typing import FunctionOptions, MethodT, Q, R, Self, Unpack, X
 
 VALUE = Request()
 
@@ -50,6 +56,19 @@ class Function(Generic[P, R_co]):
 
     A call asks the entries in its `KernelTable`; what none of them takes goes the `SlowPath`, and
     what no kernel may answer to the `Fallback`.
+
+    `python` is the function that it wraps, `options` are its options. `copy` gives it back, and it
+    can be pickled where its Python function can.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.function
+    ... def energy(x):
+    ...     return np.sum(x * x)
+    >>> energy(np.ones(3)), energy.python(np.ones(3))
+    (np.float64(3.0), np.float64(3.0))
+    >>> energy
+    <tracejit function energy, 1 kernels>
     """
 
     def __init__(
@@ -100,6 +119,18 @@ class Function(Generic[P, R_co]):
             result = self._fallback.answer(args, kwargs)
         return result
 
+    @overload  # the function of a classmethod
+    def __get__(  # type: ignore[misc]  # of other functions the overloads below
+        self: Callable[Concatenate[type[X], Q], R], instance: X | None, owner: type | None = None
+    ) -> Function[Q, R]: ...
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: Callable[Concatenate[X, Q], R], instance: X, owner: type | None = None
+    ) -> Function[Q, R]: ...
+    @overload  # the function of a staticmethod
+    def __get__(self, instance: object, owner: type | None = None) -> Self: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind to an instance, as a Python function does."""
         return self if instance is None else MethodType(self, instance)
@@ -122,23 +153,44 @@ class Function(Generic[P, R_co]):
 
     @property
     def kernels(self) -> list[Kernel]:
-        """Every kernel made so far, the newest last."""
+        """Every kernel made so far, the newest last.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> double = tj.function(lambda x: x + x, name="double")
+        >>> result = double(np.ones(3)), double(np.ones(3, np.float32))
+        >>> [kernel.signature["inputs"] for kernel in double.kernels]
+        [{'x': 'f8[3]'}, {'x': 'f4[3]'}]
+        """
         return self._table.kernels
 
     @property
     def tracing_count(self) -> int:
-        """The number of times that the function was recorded."""
+        """The number of times that the function was recorded: at least once for each kernel that
+        was not on disk."""
         return self._table.recordings
 
     @property
     def source(self) -> str:
-        """The text of the newest kernel."""
+        """The text of the newest kernel: a Python module. Raises AttributeError where there is
+        none yet.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> double = tj.function(lambda x: x + x)
+        >>> result = double(np.ones(3))
+        >>> "def forward(x):" in double.source
+        True
+        """
         if not self.kernels:
             raise AttributeError(f"{self.name} has no kernel yet: call it, or use .kernel(*specs)")
         return self.kernels[-1].source
 
     def kernel(self, /, *args: Any, **kwargs: Any) -> Kernel:
         """The kernel for a call with these arrays, or TensorSpecs in their place; nothing is run.
+
+        Raises as a call does where an argument or the function cannot be recorded; with
+        TensorSpecs also where Python needs the value of an array.
 
         >>> import numpy as np
         >>> import tracejit as tj
@@ -201,7 +253,16 @@ To avoid it: convert it before the call, x.astype(np.float64).
         return CacheInfo(len(self.kernels), self.tracing_count, files)
 
     def cache_clear(self) -> None:
-        """Forget every kernel of this function; files stay."""
+        """Forget every kernel of this function; files stay, and are found again.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> double = tj.function(lambda x: x + x)
+        >>> result = double(np.ones(3))
+        >>> double.cache_clear()
+        >>> double.kernels
+        []
+        """
         self._table.clear()
         self._history.clear()
 
@@ -218,10 +279,29 @@ To avoid it: convert it before the call, x.astype(np.float64).
         return self._history.foresee(without_tensors(call)[0], self._callee.static_rows())
 
 
+if TYPE_CHECKING:
+
+    class FunctionDecorator(Protocol):
+        """`tj.function` with options."""
+
+        @overload
+        def __call__(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
+            self, python: MethodT, /
+        ) -> MethodT: ...
+        @overload
+        def __call__(self, python: Callable[P, R], /) -> Function[P, R]: ...
+
+
 @overload
-def function(python: Callable[P, R], **options: Any) -> Function[P, R]: ...
+def function(python: np.ufunc, **options: Unpack[FunctionOptions]) -> Function[..., Any]: ...
 @overload
-def function(python: None = None, **options: Any) -> Callable[[Callable[P, R]], Function[P, R]]: ...
+def function(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
+    python: MethodT, **options: Unpack[FunctionOptions]
+) -> MethodT: ...
+@overload
+def function(python: Callable[P, R], **options: Unpack[FunctionOptions]) -> Function[P, R]: ...
+@overload
+def function(python: None = None, **options: Unpack[FunctionOptions]) -> FunctionDecorator: ...
 def function(python: Any = None, **options: Any) -> Any:
     """Compile a NumPy function: `@tj.function` or `@tj.function(option=...)`, see `Options`.
 

@@ -12,7 +12,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from tracejit.trace.selected import Selected
 from tracejit.trace.sparse_products import hands_over, no_array
 from tracejit.trace.writes import out_by_name, write_at, write_result
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 TEXT = "the text of {}"
 
 
@@ -40,7 +43,13 @@ class Tensor(ArrayMethods):
     """An array: being recorded, it has a shape, a dtype and a place in a graph, but no numbers;
     computed eagerly, it has its numbers, which never change.
 
-    It behaves as the ndarray, NumPy scalar or Python number it stands for.
+    It behaves as the ndarray, NumPy scalar or Python number it stands for. Its methods and
+    operators are NumPy's, and answer Tensors; `numpy()` is the array.
+
+    >>> import tracejit as tj
+    >>> t = tj.constant([1.0, 2.0])
+    >>> (t * 2.0).sum(), t.shape, t.dtype
+    (<Tensor f8 6.0>, (2,), dtype('float64'))
     """
 
     __slots__ = ("__weakref__", "_held", "_owner", "_recording", "_scope")
@@ -104,10 +113,10 @@ class Tensor(ArrayMethods):
             return np.ndarray if not hands_over(sys._getframe(1)) else Tensor
         return PYTHON_TYPES[dtype.kind] if form == "weak" else dtype.type
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Tensor:
         return self if self.type.form != "array" else self._handle(np.copy, (self,), {})
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: Any) -> Tensor:
         return self.__copy__()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -145,11 +154,11 @@ class Tensor(ArrayMethods):
         kwargs.pop("out", None)
         return self._handle(function, args, kwargs)
 
-    def _handle(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _handle(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         """The user's call of a NumPy function, taken by the handler the op table has for it."""
         op = DIRECT.get(function)
         if op is not None and not kwargs and len(args) == function.nin:
-            return self._recording.record(op, args, kwargs)
+            return self._recording.record(op, args, kwargs)  # type: ignore[no-any-return]
         if function not in INDEXING:  # which looks at no class
             for operand in (*args, *kwargs.values()):
                 if type(operand) not in PLAIN:
@@ -158,7 +167,7 @@ class Tensor(ArrayMethods):
         if handler is None:
             raise fail("unsupported-function", self._recording.here(), function=spelling(function))
         try:
-            return handler(*args, **kwargs)
+            return handler(*args, **kwargs)  # type: ignore[no-any-return]
         except TracejitError:
             raise
         except (ValueError, IndexError) as error:
@@ -252,10 +261,11 @@ class Tensor(ArrayMethods):
     def __ceil__(self) -> Any:
         return self._number(math.ceil, "math.ceil({})")
 
-    def conjugate(self) -> Any:
+    def conjugate(self) -> Tensor:
         """The complex conjugate; a Python number's is one, too."""
         if self.type.form == "weak":
-            return self._number(operator.methodcaller("conjugate"), "{}.conjugate()")
+            number: Tensor = self._number(operator.methodcaller("conjugate"), "{}.conjugate()")
+            return number
         return self.conj()
 
     def __format__(self, spec: str) -> str:
@@ -273,7 +283,7 @@ class Tensor(ArrayMethods):
             return str(self._number(convert, call, fix))
         return f"<Tensor {self._called()} {self.type!r}>"
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """The array, read-only; refused while recorded: NumPy would compute on raw values."""
         if hands_over(sys._getframe(1)):
             return no_array()
@@ -290,7 +300,7 @@ class Tensor(ArrayMethods):
         """All elements as nested lists of Python numbers; refused while recorded."""
         return self._number(lambda number: np.asarray(number).tolist(), "{}.tolist()")
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> NDArray[Any]:
         """A copy as a plain array, which no tape follows; refused while a function is recorded.
 
         >>> import tracejit as tj
@@ -299,14 +309,14 @@ class Tensor(ArrayMethods):
         """
         self._recording.check_alive()
         self._recording.refuse_placeholder(self._value, "{}.numpy()")
-        array: np.ndarray = self._recording.numpy(self._value)
+        array: NDArray[Any] = self._recording.numpy(self._value)
         return array
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Tensor:
         """Elements by position; under a mask that is being recorded, what it will select."""
         if type(index) in TENSORS and index.dtype.kind == "b" and index._held.data is None:
             if self.shape[: index.ndim] == index.shape != ():
-                return Selected(self, index)
+                return Selected(self, index)  # type: ignore[return-value]
         return self._handle(operator.getitem, (self, index), {})
 
     # Writes
@@ -355,7 +365,7 @@ class Tensor(ArrayMethods):
             recorder.out_of_order.add(self._held)
         return self
 
-    def __getattr__(self, name: str) -> Any:
+    def _other_attribute(self, name: str) -> Any:
         """Any other attribute: of a number, read under a guard; of NumPy's, refused by name."""
         if self.type.form == "weak" and hasattr(PYTHON_TYPES[self.dtype.kind], name):
             return self._number(operator.attrgetter(name), f"{{}}.{name}")
@@ -365,6 +375,9 @@ class Tensor(ArrayMethods):
             raise fail("unsupported-function", self._recording.here(), function=called)
         called = "numpy.ndarray" if self.type.form == "array" else self.__class__.__name__
         raise AttributeError(f"{called!r} object has no attribute {name!r}")
+
+    if not TYPE_CHECKING:  # to which it would say that a Tensor has any attribute
+        __getattr__ = _other_attribute
 
 
 class ArrayTensor(Tensor, ArrayContainer):
@@ -377,7 +390,7 @@ class ScalarTensor(Tensor):
     """A NumPy scalar or a Python number: it has no length, and nothing to iterate over."""
 
     __slots__ = ()
-    __iter__ = None  # or Python would iterate by __getitem__
+    __iter__ = None  # type: ignore[assignment]  # or Python would iterate by __getitem__
 
     def __getattribute__(self, name: str) -> Any:
         """Any attribute but `__iter__`, which `hasattr` must not find."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 import sys
 from itertools import count
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from tracejit.trace.sparse_products import hands_over, no_array
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import map_tree
 from tracejit.trace.writes import targets_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 _serials = count()
 
@@ -100,11 +103,16 @@ class Variable(ArrayContainer):
 
     @places.at_the_users_line
     def __init__(
-        self, value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
+        self,
+        value: ArrayLike,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         """Copy `value`: an array, a number, nested lists, a Tensor or another Variable."""
         if hasattr(type(value), "__tracejit_record__"):
-            value = value.numpy() if value.shape or value.type.form == "array" else value.item()
+            given: Any = value
+            value = given.numpy() if given.shape or given.type.form == "array" else given.item()
         data = strong_array(value, dtype)
         known = type_of(data)
         if known is None or known.dtype.kind not in "biufc":
@@ -149,9 +157,9 @@ class Variable(ArrayContainer):
         return self._value
 
     @property
-    def data(self) -> Any:
+    def data(self) -> NDArray[Any]:
         """The array that it holds outside any recording, read-only."""
-        return self._value.data
+        return self._value.data  # type: ignore[no-any-return]
 
     def commit(self, data: Any) -> None:
         """Hold `data`, which has its type and which nobody else writes to."""
@@ -159,45 +167,86 @@ class Variable(ArrayContainer):
             data.flags.writeable = False
         self._value: Value = Held(self._type, data)
 
-    def read_value(self) -> Any:
-        """The value now, as a Tensor."""
+    def read_value(self) -> Tensor:
+        """The value now, as a Tensor, which later assignments do not change. The read is on the
+        tapes that watch the Variable.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable([1.0, 2.0])
+        >>> before = v.read_value()
+        >>> after = v.assign([5.0, 6.0])
+        >>> before, after
+        (<Tensor f8[2] [1. 2.]>, <Tensor f8[2] [5. 6.]>)
+        """
         return current_recorder().read_variable(self)
 
     value = read_value
 
-    def numpy(self) -> np.ndarray:
-        """A copy of the value as a plain array; refused while a function is recorded."""
-        return self.read_value().numpy()  # type: ignore[no-any-return]
+    def numpy(self) -> NDArray[Any]:
+        """A copy of the value as a plain array, a NumPy scalar where it was made of a number.
+
+        Raises ValueNeededError (a TypeError) while a function is recorded.
+
+        >>> import tracejit as tj
+        >>> tj.Variable([1.0, 2.0]).numpy(), tj.Variable(3.0).numpy()
+        (array([1., 2.]), np.float64(3.0))
+        """
+        return self.read_value().numpy()
 
     def ref(self) -> Ref:
-        """A hashable reference, equal to every other reference of this Variable."""
+        """A hashable reference, equal to every other reference of this Variable; `deref()` is the
+        Variable.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable(3.0, name="v")
+        >>> moments = {v.ref(): 0.0}
+        >>> v.ref() in moments, v.ref().deref()
+        (True, <Variable v f8 3.0>)
+        """
         return Ref(self)
 
     # Assignment
 
     @places.at_the_users_line
-    def assign(self, value: Any) -> Any:
+    def assign(self, value: ArrayLike) -> Tensor:
         """Give it another value, of its shape and dtype; the answer is that value, as a read.
 
         An integer becomes a float where the Variable holds floats, a list an array. No gradient
         flows from `value`. In a recorded function the assignment takes place in order; after an
         error those before it stand.
+
+        Raises AssignError (a ValueError) where the shape or dtype does not fit.
+
+        >>> import tracejit as tj
+        >>> v = tj.Variable([1.0, 2.0])
+        >>> v.assign([3, 4])
+        <Tensor f8[2] [3. 4.]>
         """
         recorder = current_recorder()
         recorder.assign(self, self._fitting(value))
         return recorder.value_assigned(self)
 
     @places.at_the_users_line
-    def assign_add(self, delta: Any) -> Any:
-        """Add `delta` to the value, as assign(value + delta)."""
+    def assign_add(self, delta: ArrayLike) -> Tensor:
+        """Add `delta`, of this shape, to the value: as assign(value + delta).
+
+        >>> import tracejit as tj
+        >>> tj.Variable([1.0, 2.0]).assign_add([0.5, 0.5])
+        <Tensor f8[2] [1.5 2.5]>
+        """
         return self.assign(self._now() + self._fitting(delta))
 
     @places.at_the_users_line
-    def assign_sub(self, delta: Any) -> Any:
-        """Subtract `delta` from the value, as assign(value - delta)."""
+    def assign_sub(self, delta: ArrayLike) -> Tensor:
+        """Subtract `delta`, of this shape, from the value: as assign(value - delta).
+
+        >>> import tracejit as tj
+        >>> tj.Variable([1.0, 2.0]).assign_sub([0.5, 0.5])
+        <Tensor f8[2] [0.5 1.5]>
+        """
         return self.assign(self._now() - self._fitting(delta))
 
-    def _now(self) -> Any:
+    def _now(self) -> Tensor:
         """The value, without its being read in the sense of tapes."""
         recorder = current_recorder()
         return Tensor(recorder.version(self), recorder)
@@ -271,11 +320,10 @@ class Variable(ArrayContainer):
     def _handle(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self._now()._handle(function, _read(args), _read(kwargs))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if hands_over(sys._getframe(1)):
             return no_array()
-        array: np.ndarray = self.read_value().__array__(dtype, copy)
-        return array
+        return self.read_value().__array__(dtype, copy)
 
     def __bool__(self) -> bool:
         return bool(self.read_value())

@@ -1,0 +1,115 @@
+"""Hessians: the Jacobian of a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, overload
+
+from tracejit.api.derived import callable_of, options_of
+from tracejit.api.jacobian import jacobian_function
+from tracejit.autodiff.request import request_of
+from tracejit.specialise.function import Function
+from tracejit.specialise.pickling import recallable
+from tracejit.trace import places
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tracejit.support.typing import (
+        A,
+        Argnames,
+        Argnums,
+        Array,
+        D,
+        First,
+        No,
+        P,
+        Real,
+        X,
+        Yes,
+        Zero,
+    )
+
+
+@overload
+def hessian(
+    f: First[P, Array[D], Real],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, NDArray[D]]: ...
+@overload
+def hessian(
+    f: First[P, float, float],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: No = False,
+    chunk_size: int | None = None,
+) -> Function[P, float]: ...
+@overload
+def hessian(
+    f: First[P, Array[D], tuple[Real, A]],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: Yes,
+    chunk_size: int | None = None,
+) -> Function[P, tuple[NDArray[D], A]]: ...
+@overload
+def hessian(
+    f: First[P, X, Any],
+    argnums: Zero = 0,
+    *,
+    argnames: None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
+@overload
+def hessian(
+    f: Callable[P, Any],
+    argnums: Argnums,
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
+@overload
+def hessian(
+    f: Callable[P, Any],
+    argnums: Argnums = 0,
+    *,
+    argnames: Argnames,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]: ...
+@places.at_the_users_line
+@recallable
+def hessian(
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[..., Any]:
+    """The second derivatives of `f`, which returns one real float: an array of shape
+    (*argument.shape, *argument.shape), for several arguments in their structure, twice.
+
+    Forward over reverse; reverse over reverse where a gradient rule of the user's is not linear.
+    With `has_aux`, `f` returns (value, auxiliary) and the answer is (Hessian, auxiliary).
+
+    Raises as `jacobian` does, and GradientError where the result is no real scalar.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.hessian(lambda x: x[0] * x[1] ** 2)(np.array([3.0, 2.0]))
+    array([[0., 4.],
+           [4., 6.]])
+    """
+    python = callable_of("hessian", f)
+    request = request_of("hessian", argnums, argnames, has_aux)
+    slope: Function[..., Any] = Function(python, request, options_of(f))
+    return jacobian_function("hessian", slope, argnums, argnames, "auto", has_aux, chunk_size)

@@ -1,0 +1,65 @@
+"""tj.constant: a Tensor of numbers that are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracejit.eager.targets import tensor_of
+from tracejit.ir.types import type_of
+from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
+from tracejit.support.errors import fail
+from tracejit.trace import places
+from tracejit.trace.eager import eager_tensor
+from tracejit.trace.record import current_recording
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.variable import current_recorder, strong_array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
+
+
+@places.at_the_users_line
+def constant(
+    value: ArrayLike, dtype: DTypeLike | None = None, shape: tuple[int, ...] | None = None
+) -> Tensor:
+    """A Tensor of a copy of `value`, in NumPy's dtype or the given one; broadcast to `shape`.
+
+    A Python number becomes a NumPy scalar (float64, int64), which never changes. In a recorded
+    function the Tensor is a constant of the recording, which can be differentiated by; nothing
+    flows into it, of a Tensor or Variable neither.
+
+    Raises ArgumentError (a TypeError) for what is no array of numbers.
+
+    >>> import tracejit as tj
+    >>> tj.constant([1, 2], dtype=float)
+    <Tensor f8[2] [1. 2.]>
+    """
+    recording = current_recording()
+    if hasattr(type(value), "__tracejit_record__"):
+        tensor = tensor_of(value, current_recorder())
+        if recording is not None and tensor.type.form != "weak":
+            return recording.distinct(_stopped(tensor, dtype, shape))
+        value = tensor.numpy()
+    data = strong_array(value, dtype)
+    if shape is not None:
+        data = np.array(np.broadcast_to(data, shape))
+    known = type_of(data)
+    if known is None or known.dtype.kind not in "biufc":
+        kind = type(value).__name__
+        fix = "give it an array, a number or nested lists of numbers."
+        words = {"what": "the value of tj.constant", "article": "a", "kind": kind, "fix": fix}
+        raise fail("not-an-array", places.here(), **words)
+    if recording is None:
+        return eager_tensor(data, known)
+    return recording.distinct(Tensor(recording.graph.constant(data), recording))
+
+
+def _stopped(tensor: Any, dtype: Any, shape: tuple[int, ...] | None) -> Any:
+    """The value as a constant of that dtype and shape in the current recording."""
+    if tensor.type.is_inexact:
+        tensor = OVERRIDE(tensor, outputs=1, grad=Marker("constant", "stopped", stop))
+    if dtype is not None:
+        tensor = tensor.astype(dtype)
+    return tensor if shape is None else np.broadcast_to(tensor, shape).copy()

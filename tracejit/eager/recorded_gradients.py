@@ -1,0 +1,126 @@
+"""tj.gradients: gradients within the function that is being recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from tracejit.autodiff.adjoint import gradients as differentiate
+from tracejit.eager.targets import (
+    NONE,
+    Reads,
+    filled,
+    gradients_by,
+    leaves_of,
+    seeds_of,
+    tensor_of,
+    wants_zeros,
+)
+from tracejit.ir.graph import Value
+from tracejit.support.errors import fail
+from tracejit.trace import places
+from tracejit.trace.eager import EAGER
+from tracejit.trace.record import current_recording
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.tape_window import Whole
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.variable import Variable
+
+if TYPE_CHECKING:
+    from tracejit.eager.targets import Nones, NumbersT, Recorded, RecordedT, Zeros
+
+
+@overload
+def gradients(
+    ys: Any,
+    xs: Recorded | list[RecordedT] | tuple[RecordedT, ...],
+    grad_ys: Any = None,
+    stop_gradients: Any = None,
+    *,
+    unconnected_gradients: Zeros,
+) -> list[Tensor]: ...
+@overload
+def gradients(
+    ys: Any,
+    xs: Recorded | list[RecordedT] | tuple[RecordedT, ...],
+    grad_ys: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Nones = NONE,
+) -> list[Tensor | None]: ...
+@overload
+def gradients(
+    ys: Any,
+    xs: NumbersT | list[NumbersT] | tuple[NumbersT, ...],
+    grad_ys: Any = None,
+    stop_gradients: Any = None,
+    *,
+    unconnected_gradients: Zeros,
+) -> list[NumbersT]: ...
+@overload
+def gradients(
+    ys: Any,
+    xs: NumbersT | list[NumbersT] | tuple[NumbersT, ...],
+    grad_ys: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Nones = NONE,
+) -> list[NumbersT | None]: ...
+@overload
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Zeros | Nones = NONE,
+) -> list[Any]: ...
+@places.at_the_users_line
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = NONE,
+) -> list[Any]:
+    """In a recorded function: the gradients of the sum of `ys` with respect to each of `xs`, a
+    list; None where unconnected. Nothing needs watching; a Variable that is not trainable is a
+    constant.
+
+    `grad_ys` are the cotangents of the ys, ones where None. What flows into `stop_gradients` flows
+    no further, so that total derivatives become partial ones.
+
+    Raises TapeError (a RuntimeError) outside recorded functions, and as `GradientTape.gradient`
+    does.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.function(lambda x: tj.gradients(x ** 3, x)[0])(2.0 * np.ones(1))
+    array([12.])
+    """
+    zeros = wants_zeros(unconnected_gradients)
+    recording = current_recording()
+    whole = next((window for window in EAGER.windows if type(window) is Whole), None)
+    recorder: Recorder
+    read: Reads
+    if recording is not None:
+        recorder, nodes, read = recording, recording.graph.nodes, recording.versions_of
+    elif whole is not None:
+        recorder, nodes, read = EAGER, whole.nodes, whole.values_of
+    else:
+        raise fail("no-recording", places.here(), call="tj.gradients")
+    call = "tj.gradients"
+    targets, structure = leaves_of(ys, "ys", call)
+    sources = leaves_of(xs, "xs", call)[0]
+    tensors = [tensor_of(leaf, recorder) for leaf in targets]
+    seeds = seeds_of(grad_ys, tensors, structure, recorder, call)
+    stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", call)[0]
+    stopped = {*recorder.as_sources([tensor_of(leaf, recorder)._value for leaf in stops])}
+
+    def reads(variable: Variable) -> Sequence[Value]:
+        return read(variable) if variable.trainable else ()
+
+    def found(
+        ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
+    ) -> Sequence[Tensor | None]:
+        kept = [node for node in nodes if stopped.isdisjoint(node.results)]
+        return differentiate(ys, xs, filled(seeds, ys), kept)
+
+    return gradients_by(found, recorder, tensors, sources, seeds, reads, zeros)

@@ -1,0 +1,7 @@
+"""scipy.special, recordable: its types are SciPy's, where stubs of SciPy are installed."""
+
+from typing import Any
+
+from scipy.special import *
+
+def __getattr__(name: str) -> Any: ...
