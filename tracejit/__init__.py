@@ -24,6 +24,7 @@ from tracejit.api.registry import no_gradient, primitive, register_gradient
 from tracejit.api.transforms import deriv, elementwise_grad, hvp, jvp, linearize, vjp
 from tracejit.api.vmap import vmap
 from tracejit.compiler.kernel import Kernel, load
+from tracejit.debug.switch import debug_nans
 from tracejit.eager.accumulator import ForwardAccumulator
 from tracejit.eager.tape import GradientTape, constant, gradients
 from tracejit.eager.targets import UnconnectedGradients
@@ -55,6 +56,7 @@ __all__ = [
     "checkpoint",
     "cond",
     "constant",
+    "debug_nans",
     "custom_gradient",
     "deriv",
     "eager",

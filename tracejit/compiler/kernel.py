@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +17,9 @@ from tracejit.cache.settings import default_path
 from tracejit.cache.standalone import load_file, load_sealed, save
 from tracejit.cache.store import Store
 from tracejit.compiler import pipeline
+from tracejit.debug.switch import SWITCH
 from tracejit.ir.graph import Graph
+from tracejit.ir.location import Location
 from tracejit.runtime.allocator import keep_freed_memory
 from tracejit.runtime.blas import on_one_blas_thread
 from tracejit.runtime.buffer_pool import recycled_empty
@@ -57,6 +60,7 @@ class Kernel:
         self.place = place
         self._graph = graph
         self._functions = equipped(module, threads, recycle)
+        SWITCH.add(self)
 
     @property
     def name(self) -> str:
@@ -113,6 +117,30 @@ class Kernel:
         """value_and_grad(*arrays): the result and the gradients."""
         self._gradient_part("gradient")
         return self._functions["value_and_grad"]
+
+    @property
+    def files(self) -> Mapping[Location, tuple[str, int]]:
+        """The file and absolute line of each of the user's lines, where they are known."""
+        return self._graph.files if self._graph is not None else {}
+
+    def checked(self, results_only: bool = False) -> Kernel:
+        """This kernel with every operation checked: it stops at the first nan or infinity that is
+        computed from finite numbers, and answers the same bits otherwise.
+
+        The NonFiniteError, a FloatingPointError, names the user's line, the generated line and the
+        ranges of the operands; of a gradient it says that the value was finite. An argument that is
+        not finite is named where it has reached a result. With `results_only` a value that no
+        result depends on may be anything: one that np.where leaves out, say. `tj.debug_nans`
+        checks all kernels.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> kernel = tj.function(lambda x: np.sqrt(x)).kernel(np.ones(3))
+        >>> kernel.checked().forward(np.ones(3))
+        array([1., 1., 1.])
+        """
+        checked_module = import_module("tracejit.debug.watch").checked_module
+        return Kernel(checked_module(self.module, self.files, results_only), self._graph, 1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a stand-alone module to `path`: it imports numpy alone. Large constants go beside

@@ -32,6 +32,7 @@ from tracejit.support.exceptions import (
     LeakedTensorError,
     MatrixShapeError,
     NoGradientError,
+    NonFiniteError,
     NotAnOpError,
     RecomputeError,
     RegisteredError,
@@ -57,8 +58,8 @@ from tracejit.support.gradient_errors import GRADIENT_ERRORS
 __all__ = [
     "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "GradientError",
     "GraphError", "ImpureError", "InPlaceError", "KernelError", "LeakedTensorError",
-    "NoGradientError", "NotAnOpError", "RecomputeError", "RegisteredError", "Row", "RuleError",
-    "RuleTypeError", "SeedError", "ShapeError", "StrictError", "TapeArgumentError", "TapeError",
+    "NoGradientError", "NonFiniteError", "NotAnOpError", "RecomputeError", "RegisteredError", "Row",
+    "RuleError", "RuleTypeError", "SeedError", "ShapeError", "StrictError", "TapeArgumentError", "TapeError",
     "TapeStateError", "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError",
     "WatchError", "Where", "fail", "placed", "without_frames",
 ]  # fmt: skip
@@ -274,6 +275,32 @@ ERRORS: dict[str, Row] = {
         "kernel {name} cannot be used: {problem}.",
         "a kernel runs as code, so it is only imported when it is exactly what tracejit wrote.",
         "{fix}",
+    ),
+    "non-finite": Row(
+        NonFiniteError,
+        "{expression} is {found}, in {part} of {function}.",
+        "its operands allow better:{operands}\n  Line: {generated}",
+        "follow these ranges back to the argument that they come from, and keep it in the domain; "
+        "results_only=True allows what no result depends on, as behind np.where.",
+    ),
+    "non-finite-gradient": Row(
+        NonFiniteError,
+        "{value}, and the gradient of {function} is not: {expression} is {found}, in {part}.",
+        "its operands allow better:{operands}\n  Line: {generated}",
+        "give the function a slope there: np.sqrt(x + tiny), np.where on the argument and not only "
+        "on the result, or a tj.custom_gradient.",
+    ),
+    "non-finite-eager": Row(
+        NonFiniteError,
+        "{expression} is {found}.",
+        "its operands allow better:{operands}",
+        "follow these ranges back to where they come from, and keep them in the domain.",
+    ),
+    "non-finite-argument": Row(
+        NonFiniteError,
+        "{argument} of {function} holds {found}.",
+        "it was so before any line ran, and has led to {result}.",
+        "look at where the argument comes from; np.isfinite(...).all() tells.",
     ),
     "strict": Row(
         StrictError,

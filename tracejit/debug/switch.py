@@ -1,0 +1,168 @@
+"""The switch of `tj.debug_nans`: while it is on, every kernel runs as checked code.
+
+A kernel's functions keep their identity and get other code, so whatever holds them (entries, tapes,
+callers) calls the checked code, and nothing is asked while the switch is off. A kernel is
+instrumented when it is called first. Which threads check is asked in the code itself.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar, Token
+from importlib import import_module
+from types import CodeType, FunctionType, ModuleType, TracebackType
+from typing import Any, NamedTuple, Protocol
+
+from tracejit.ir.location import Location
+
+STUB = "_tj_first_call"
+
+
+class Mode(NamedTuple):
+    """A way of checking: of all operations, or of those that a result depends on."""
+
+    results_only: bool = False
+
+
+class Checkable(Protocol):
+    """A kernel, as the switch knows it."""
+
+    module: ModuleType
+
+    @property
+    def files(self) -> Mapping[Location, tuple[str, int]]:
+        """The file and line of each location, where they are known."""
+
+
+class Swapped(NamedTuple):
+    """The functions of a module that have other code now, each with its own."""
+
+    module: ModuleType
+    plain: Mapping[FunctionType, CodeType]
+
+
+class Switch:
+    """The kernels of the process, and who wants them checked: `everywhere`, or in `blocks`."""
+
+    def __init__(self) -> None:
+        """Begin switched off."""
+        self.kernels: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.everywhere: Mode | None = None
+        self.blocks = 0
+        self.here: ContextVar[Mode | None] = ContextVar("tracejit_debug_nans", default=None)
+        self._swapped: dict[int, Swapped] = {}
+        self._undo: Callable[[], None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """True if any thread wants kernels checked."""
+        return self.everywhere is not None or self.blocks > 0
+
+    def mode(self) -> Mode | None:
+        """The way of checking what runs now; None where it is not checked."""
+        return self.here.get() or self.everywhere
+
+    def add(self, kernel: Checkable) -> None:
+        """Take note of a kernel that was made."""
+        self.kernels.add(kernel)
+        if self.is_open:
+            self._swap(kernel)
+
+    def settle(self) -> None:
+        """Give all kernels the code that they need now."""
+        if not self.is_open:
+            for swapped in self._swapped.values():
+                for function, code in swapped.plain.items():
+                    function.__code__ = code
+            self._swapped.clear()
+            if self._undo is not None:
+                self._undo()
+                self._undo = None
+            return
+        for kernel in list(self.kernels):
+            self._swap(kernel)
+        if self._undo is None:
+            self._undo = import_module("tracejit.debug.eager_checks").check_eager(self.mode)
+
+    def _swap(self, kernel: Checkable) -> None:
+        """Let the functions of a kernel be instrumented when they are called next."""
+        module = kernel.module
+        functions = [one for one in vars(module).values() if isinstance(one, FunctionType)]
+        own = {one: one.__code__ for one in functions if one.__globals__ is module.__dict__}
+        if id(module) in self._swapped or not own:
+            return
+        self._swapped[id(module)] = Swapped(module, own)
+
+        def first_call(name: str, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+            watch = import_module("tracejit.debug.watch").Watch(module, kernel.files, self.mode)
+            module.__dict__.update(watch.instrumented.hooks)
+            for function in own:
+                function.__code__ = watch.instrumented.codes[function.__name__]
+            return getattr(module, name)(*args, **words)
+
+        module.__dict__[STUB] = first_call
+        for function in own:
+            text = f"lambda *args, **words: {STUB}({function.__name__!r}, args, words)"
+            stub: FunctionType = eval(text)
+            function.__code__ = stub.__code__
+
+
+SWITCH = Switch()
+
+
+class debug_nans:
+    """Stop at the first nan or infinity that a kernel computes from finite numbers.
+
+    `with tj.debug_nans():` checks the calls in its block, on this thread; `tj.debug_nans(True)`
+    checks all calls of the process from now on, and `tj.debug_nans(False)` ends that. The error is
+    a `tj.errors.NonFiniteError`, which is a FloatingPointError: it names your line, the generated
+    line, and the ranges of the operands. An argument that is not finite is named instead, where it
+    has reached a result. With `results_only` a value that no result depends on may be anything, as
+    in `np.where(x > 0, np.log(x), 0.0)`.
+
+    Checked are the operations of kernels, gradients and tapes among them. Calls that run as plain
+    Python (`tj.eager()`, or where no kernel may answer) are NumPy's own: there
+    `np.errstate(all="raise")` does the same.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.function
+    ... def log_sum(x):
+    ...     return np.log(np.sum(x))
+    >>> with np.errstate(all="ignore"), tj.debug_nans():
+    ...     log_sum(np.zeros(3))
+    Traceback (most recent call last):
+    tracejit.support.exceptions.NonFiniteError: log(x.dot(ones_3)) is infinite, ...
+    """
+
+    def __init__(self, on: bool | None = None, *, results_only: bool = False) -> None:
+        """Take effect at once where `on` is given, else in a `with` block."""
+        self._mode = Mode(results_only)
+        self._is_switch = on is not None
+        self._before = SWITCH.everywhere
+        self._tokens: list[Token[Mode | None]] = []
+        if on is not None:
+            SWITCH.everywhere = self._mode if on else None
+            SWITCH.settle()
+
+    def __enter__(self) -> None:
+        """Begin a block."""
+        if not self._is_switch:
+            self._tokens.append(SWITCH.here.set(self._mode))
+            SWITCH.blocks += 1
+            SWITCH.settle()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End a block: all is as before."""
+        if self._is_switch:
+            SWITCH.everywhere = self._before
+        else:
+            SWITCH.here.reset(self._tokens.pop())
+            SWITCH.blocks -= 1
+        SWITCH.settle()

@@ -1,0 +1,215 @@
+"""Watch: what checked kernels call, and the error at the first value that is not finite.
+
+An event is an operation whose operands are finite and whose result is not, or whose operands hold
+no nan and whose result does (inf - inf). What is computed from an event is none, nor is anything
+computed from an argument or constant that is not finite. A result that such an argument has reached
+is an error of its own, which names the argument.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.debug.checks import Checks, Site
+from tracejit.debug.instrument import Instrumented
+from tracejit.debug.ranges import Range, has_nan, is_finite, numbers_in, range_of
+from tracejit.debug.switch import Mode
+from tracejit.debug.user_lines import Files, UserLine, user_lines
+from tracejit.support.errors import TracejitError, fail
+from tracejit.support.words import file_name
+
+
+class Event(NamedTuple):
+    """An operation that made a value non-finite: where, its result and its operands, and the value
+    of the function so far, where it is known."""
+
+    site: Site
+    result: Range
+    operands: tuple[Range, ...]
+    value: Any
+
+
+class Run:
+    """One call of an entry of a checked kernel: its arguments, the first event, and the last of
+    each variable. `outer` is the run that has called it."""
+
+    def __init__(
+        self, entry: str, arguments: Mapping[str, Any], results_only: bool, outer: Run | None
+    ) -> None:
+        """Begin without an event."""
+        self.results_only = results_only
+        self.entry = entry
+        self.arguments = arguments
+        self.outer = outer
+        self.first: Event | None = None
+        self.latest: dict[str, Event | None] = {}
+
+
+_running: ContextVar[Run | None] = ContextVar("tracejit_checked_run", default=None)
+
+
+class Watch:
+    """Checks the operations of one kernel. `mode` tells how the current call is to be checked; None
+    where it is not."""
+
+    def __init__(
+        self, module: ModuleType, files: Files, mode: Callable[[], Mode | None]
+    ) -> None:
+        """Instrument `module`."""
+        checks = Checks(module)
+        self.module = module
+        self.mode = mode
+        self.sites = checks.sites
+        self.files = files
+        hooks = {
+            "seen": self.seen,
+            "kept": kept,
+            "enter": self.enter,
+            "result": self.result,
+            "leave": leave,
+        }
+        self.instrumented = Instrumented(module, checks.rewrite, hooks)
+
+    def enter(self, entry: str, arguments: tuple[Any, ...]) -> Run | None:
+        """Begin a call of an entry; None where it is not checked."""
+        mode = self.mode()
+        if mode is None:
+            return None
+        signature = self.module.SIGNATURE
+        names = list(signature["inputs"])
+        if entry == "backward":
+            residuals, *arguments_left = arguments
+            kept_names = list(signature["residuals"])
+            values = list(residuals)[-len(kept_names) :] if kept_names else []
+            names, arguments = [*kept_names, "out_bar"], (*values, *arguments_left)
+        given = dict(zip(names, arguments, strict=False))
+        run = Run(entry, given, mode.results_only, _running.get())
+        _running.set(run)
+        return run
+
+    def seen(self, number: int, operands: tuple[Any, ...], value: Any) -> Any:
+        """`value`, the result of operation `number`, which is checked."""
+        run = _running.get()
+        if run is None:
+            return value
+        site = self.sites[number]
+        if is_finite(value):
+            if site.is_outermost:
+                run.latest.pop(site.target, None)
+            return value
+        if not is_finite(operands) and (has_nan(operands) or not has_nan(value)):
+            return value
+        texts = zip(site.operands, operands, strict=False)
+        ranges = tuple(range_of(text, one) for text, one in texts if _is_number(one))
+        values = sys._getframe(1).f_locals.get("out") if site.is_gradient else None
+        first = next(one for one in numbers_in(value) if not is_finite(one))
+        event = Event(site, range_of(site.text, first), ranges, values)
+        if not run.results_only:
+            raise self.error(event)
+        run.first = run.first or event
+        run.latest[site.target] = event
+        return value
+
+    def result(self, run: Run | None, text: str, value: Any) -> Any:
+        """`value`, which an entry returns; an error where it is not finite, and should be."""
+        if run is None or is_finite(value):
+            return value
+        shown = value
+        if run.entry == "forward" and "residuals" in self.module.SIGNATURE:
+            shown, text = value[0], text.strip("()").partition(",")[0]
+            if is_finite(shown):
+                return value
+        if run.first is not None:
+            raise self.error(self._origin(run, text) or run.first)
+        for name, argument in run.arguments.items():
+            if not is_finite(argument):
+                raise self._of_argument(run, name, argument, shown)
+        return value
+
+    def _origin(self, run: Run, text: str) -> Event | None:
+        """The event that a result comes from: that of its own variable, if it had one."""
+        names = (one.strip("() ") for one in text.split(","))
+        return next((run.latest[name] for name in names if run.latest.get(name)), None)
+
+    def error(self, event: Event) -> TracejitError:
+        """The error of an event."""
+        site = event.site
+        line = self._user_line(site.line)
+        function = self.module.__name__.rpartition(".")[2].partition("__")[0]
+        operands = "".join(f"\n    {one}" for one in event.operands)
+        words: dict[str, Any] = {
+            "expression": site.text,
+            "found": event.result.found,
+            "function": function,
+            "operands": operands,
+            "generated": self._generated(site.line),
+            "part": site.function,
+        }
+        row = "non-finite"
+        if site.is_gradient:
+            row = "non-finite-gradient"
+            words["value"] = "the value is finite"
+            if event.value is not None and is_finite(event.value):
+                words["value"] = f"the value is {_shown(event.value)}"
+        return fail(row, None if line is None else line.where, **words)
+
+    def _of_argument(self, run: Run, name: str, argument: Any, result: Any) -> TracejitError:
+        """The error of an argument that is not finite, and has reached a result."""
+        function = self.module.__name__.rpartition(".")[2].partition("__")[0]
+        found = next(one for one in numbers_in(argument) if not is_finite(one))
+        made = next(one for one in numbers_in(result) if not is_finite(one))
+        kind = "residual" if run.entry == "backward" and name != "out_bar" else "argument"
+        words = {
+            "argument": f"{kind} {name}",
+            "function": function,
+            "found": range_of(name, found).counts,
+            "result": f"{range_of('result', made).counts} in what {run.entry} returns",
+        }
+        return fail("non-finite-argument", None, **words)
+
+    def _user_line(self, line: int) -> UserLine | None:
+        return user_lines(self.module.__source__, self.files).get(line)
+
+    def _generated(self, line: int) -> str:
+        text = self.module.__source__.split("\n")[line - 1].strip()
+        return f"{file_name(str(self.module.__file__))}:{line}   {text}"
+
+
+def checked_module(module: ModuleType, files: Files, results_only: bool) -> ModuleType:
+    """A copy of `module` whose functions stop at the first value that is not finite."""
+    mode = Mode(results_only)
+    return Watch(module, files, lambda: mode).instrumented.copy()
+
+
+def kept(operands: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands of an operation that writes into `outputs`: copies of those that share memory
+    with them."""
+    arrays = [one for one in outputs if isinstance(one, np.ndarray)]
+
+    def before(one: Any) -> Any:
+        if isinstance(one, np.ndarray) and any(np.may_share_memory(one, x) for x in arrays):
+            return one.copy()
+        return one
+
+    return tuple(map(before, operands))
+
+
+def leave(run: Run | None) -> None:
+    """End a call of an entry."""
+    if run is not None:
+        _running.set(run.outer)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic, int, float, complex))
+
+
+def _shown(value: Any) -> str:
+    array = np.asarray(value)
+    return f"{array.item():.6g}" if array.size == 1 and array.dtype.kind != "c" else "finite"
