@@ -24,6 +24,7 @@ from tracejit.api.registry import no_gradient, primitive, register_gradient
 from tracejit.api.transforms import deriv, elementwise_grad, hvp, jvp, linearize, vjp
 from tracejit.api.vmap import vmap
 from tracejit.compiler.kernel import Kernel, load
+from tracejit.debug.stepping import set_trace
 from tracejit.debug.switch import debug_nans
 from tracejit.eager.accumulator import ForwardAccumulator
 from tracejit.eager.tape import GradientTape, constant, gradients
@@ -56,8 +57,8 @@ __all__ = [
     "checkpoint",
     "cond",
     "constant",
-    "debug_nans",
     "custom_gradient",
+    "debug_nans",
     "deriv",
     "eager",
     "elementwise_grad",
@@ -82,6 +83,7 @@ __all__ = [
     "recompute_grad",
     "register_gradient",
     "scan",
+    "set_trace",
     "stop_gradient",
     "switch",
     "value_and_grad",

@@ -17,6 +17,7 @@ from tracejit.cache.settings import default_path
 from tracejit.cache.standalone import load_file, load_sealed, save
 from tracejit.cache.store import Store
 from tracejit.compiler import pipeline
+from tracejit.debug.profile import Profile
 from tracejit.debug.switch import SWITCH
 from tracejit.ir.graph import Graph
 from tracejit.ir.location import Location
@@ -141,6 +142,40 @@ class Kernel:
         """
         checked_module = import_module("tracejit.debug.watch").checked_module
         return Kernel(checked_module(self.module, self.files, results_only), self._graph, 1)
+
+    def profile(self, *arrays: Any, repeat: int = 5, function: str | None = None) -> Profile:
+        """Time each line in one call of `function` (forward, backward or value_and_grad, which is
+        the default where there is one) with the arrays that `forward` takes.
+
+        The fastest of `repeat` calls counts. `Profile.lines` has a record for each of the user's
+        lines: place, text, seconds, bytes written, calls and share; `Profile.generated` has
+        seconds, bytes and calls of each generated line, by number. It prints as a table. Tiles run
+        in turn on one thread, and a callback is called as often as the kernel.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> kernel = tj.grad(lambda x: np.sum(x * x)).kernel(np.ones(3))
+        >>> [line.calls for line in kernel.profile(np.ones(3)).lines]
+        [1]
+        """
+        profile_of = import_module("tracejit.debug.profiler").profile_of
+        given = function or self._main
+        found: Profile = profile_of(self.module, self.files, given, arrays, repeat, equipped)
+        return found
+
+    def debug(self, *arrays: Any, function: str | None = None) -> Any:
+        """Call `function` (value_and_grad where there is one, else forward) in pdb, which stops at
+        its first generated line; return what it returns.
+
+        `tj.set_trace()` is for a call of the compiled function itself: one `step` leads there.
+        """
+        run_in_pdb = import_module("tracejit.debug.stepping").run_in_pdb
+        return run_in_pdb(getattr(self, function or self._main), arrays)
+
+    @property
+    def _main(self) -> str:
+        """The function that computes all that the kernel does."""
+        return "value_and_grad" if "gradient" in self.signature else "forward"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a stand-alone module to `path`: it imports numpy alone. Large constants go beside

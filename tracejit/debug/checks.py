@@ -114,7 +114,7 @@ class _Rewriting:
         return found
 
     def _in_place_of(self, statement: ast.stmt) -> list[ast.stmt]:
-        """What stands for one statement: it may be changed, or others around it."""
+        """Rewrite one statement; return it, with those that go around it."""
         self._statement, self._names = statement, 0
         self._target, self._outermost = "", getattr(statement, "value", None)
         match statement:
@@ -134,10 +134,9 @@ class _Rewriting:
                 self._target = "return"
                 statement.value = self._shown(value)
                 if self._function in ENTRIES:
+                    text = ast.Constant(ast.unparse(value))
                     run = loaded(f"{self._prefix}run")
-                    name = ast.Constant(ast.unparse(value))
-                    result = called(f"{self._prefix}result", run, name, statement.value)
-                    statement.value = result
+                    statement.value = called(f"{self._prefix}result", run, text, statement.value)
             case ast.If() | ast.While():
                 self._outermost = statement.test
                 statement.test = self._shown(statement.test)
@@ -166,10 +165,11 @@ class _Rewriting:
         kept = self._new_name()
         operands = [read, operand]
         if isinstance(statement.value, ast.Constant):
-            operands, texts = [read, statement.value], texts
+            operands = [read, statement.value]
         else:
             statement.value = loaded(name.id)
-        before = stored(kept.id, called(f"{self._prefix}kept", tuple_of(operands), tuple_of([read])))
+        call = called(f"{self._prefix}kept", tuple_of(operands), tuple_of([read]))
+        before = stored(kept.id, call)
         shown = self._number(text, texts)
         after = called(f"{self._prefix}seen", ast.Constant(shown), loaded(kept.id), read)
         return [before, statement, ast.Expr(after)]
@@ -199,38 +199,32 @@ class _Rewriting:
                 return self._operation(node, is_statement)
         return node
 
-    def _operation(
-        self, node: ast.BinOp | ast.UnaryOp | ast.Call, is_statement: bool
-    ) -> ast.expr:
+    def _operation(self, node: ast.BinOp | ast.UnaryOp | ast.Call, is_statement: bool) -> ast.expr:
         """An operation that shows what it reads and answers."""
         text = ast.unparse(node)
         parts = _Call([], [], [])
+        result: ast.expr = node
         if isinstance(node, ast.BinOp):
             node.left = self._operand(node.left, parts)
             node.right = self._operand(node.right, parts)
         elif isinstance(node, ast.UnaryOp):
             node.operand = self._operand(node.operand, parts)
+        elif not self._is_shown(node):
+            node.args = [self._shown(one) for one in node.args]
+            return node
         else:
-            is_shown = self._is_shown(node)
-            writes = written(node, self._space, self._local, is_statement and is_shown)
-            outputs = {id(one) for one in writes}
-            into = parts if is_shown else _Call([], [], [])
-            node.func = self._receiver(node.func, into)
-            node.args = [self._argument(one, into, outputs) for one in node.args]
+            outputs = {id(one) for one in written(node, self._space, self._local)}
+            updated = node.args[:1] if is_statement and not outputs else []
+            node.func = self._receiver(node.func, parts)
+            node.args = [self._argument(one, parts, outputs) for one in node.args]
             for keyword in node.keywords:
-                keyword.value = self._argument(keyword.value, into, outputs)
-            if not is_shown:
-                return node
+                keyword.value = self._argument(keyword.value, parts, outputs)
+            if updated and isinstance(node.args[0], ast.Name):
+                name = node.args[0].id
+                parts.outputs.append(loaded(name))
+                result = called(f"{self._prefix}updated", node, loaded(name))
         if not parts.operands:
             return node
-        result: ast.expr = node
-        if is_statement and parts.outputs:
-            # The call is made for what it writes.
-            output = parts.outputs[0]
-            name = output.target if isinstance(output, ast.NamedExpr) else output
-            assert isinstance(name, ast.Name)
-            pair = tuple_of([node, loaded(name.id)])
-            result = ast.Subscript(pair, ast.Constant(1), ast.Load())
         is_outermost = node is self._outermost
         return self._seen(parts, text, result, is_outermost)
 
@@ -259,7 +253,7 @@ class _Rewriting:
         return len(sites) - 1
 
     def _operand(self, node: ast.expr, parts: _Call) -> ast.expr:
-        """What stands for an operand in the operation, once its value has a name of its own."""
+        """Enter an operand in `parts`, under a name of its own; return what reads it."""
         if isinstance(node, ast.Constant):
             return node
         if isinstance(node, (ast.Tuple, ast.List)):
@@ -280,7 +274,7 @@ class _Rewriting:
         return loaded(name.id)
 
     def _argument(self, node: ast.expr, parts: _Call, outputs: set[int]) -> ast.expr:
-        """What stands for an argument; one that is only written to is no operand."""
+        """Enter an argument in `parts`; one that is only written to is no operand."""
         if id(node) not in outputs:
             return self._operand(node, parts)
         if not isinstance(node, ast.Name):
@@ -291,7 +285,7 @@ class _Rewriting:
         return node
 
     def _receiver(self, function: ast.expr, parts: _Call) -> ast.expr:
-        """What stands for the function of a call: of a method, its array is an operand."""
+        """Enter the array of a method as an operand; return the function of the call."""
         if isinstance(function, ast.Attribute) and set(_bases(function)) & self._local:
             function.value = self._operand(function.value, parts)
         elif isinstance(function, ast.Attribute):
@@ -384,14 +378,13 @@ class Dependence(NamedTuple):
         for target in targets:
             yield from _bases(target)
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            for output in written(statement.value, self.space, self.local, is_statement=True):
+            outputs = list(written(statement.value, self.space, self.local))
+            for output in outputs or statement.value.args[:1]:
                 yield from _bases(output)
 
 
-def written(
-    call: ast.Call, space: Mapping[str, Any], local: set[str], is_statement: bool
-) -> Iterator[ast.expr]:
-    """The arguments that a call writes into: outputs, and of a statement the first argument."""
+def written(call: ast.Call, space: Mapping[str, Any], local: set[str]) -> Iterator[ast.expr]:
+    """The arguments that a call writes into and does not read."""
     yield from (one.value for one in call.keywords if one.arg == "out")
     function = resolved(call.func, space, local)
     if isinstance(function, np.ufunc):
@@ -402,8 +395,6 @@ def written(
         yield from call.args[1:]
     elif getattr(function, "__name__", "") == IN_TURN:
         yield from call.args[3:]
-    elif is_statement:
-        yield from call.args[:1]
 
 
 def _is_cotangent(name: str) -> bool:

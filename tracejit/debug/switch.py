@@ -14,15 +14,10 @@ from importlib import import_module
 from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any, NamedTuple, Protocol
 
+from tracejit.debug.mode import Mode
 from tracejit.ir.location import Location
 
 STUB = "_tj_first_call"
-
-
-class Mode(NamedTuple):
-    """A way of checking: of all operations, or of those that a result depends on."""
-
-    results_only: bool = False
 
 
 class Checkable(Protocol):
@@ -104,7 +99,7 @@ class Switch:
         module.__dict__[STUB] = first_call
         for function in own:
             text = f"lambda *args, **words: {STUB}({function.__name__!r}, args, words)"
-            stub: FunctionType = eval(text)
+            stub: FunctionType = eval(compile(text, __file__, "eval"))
             function.__code__ = stub.__code__
 
 
@@ -119,7 +114,9 @@ class debug_nans:
     a `tj.errors.NonFiniteError`, which is a FloatingPointError: it names your line, the generated
     line, and the ranges of the operands. An argument that is not finite is named instead, where it
     has reached a result. With `results_only` a value that no result depends on may be anything, as
-    in `np.where(x > 0, np.log(x), 0.0)`.
+    in `np.where(x > 0, np.log(x), 0.0)`. With `warn` there is a RuntimeWarning at your own line
+    instead of the error, and the call goes on; NumPy's warnings, which show lines of the kernel,
+    are silent meanwhile.
 
     Checked are the operations of kernels, gradients and tapes among them. Calls that run as plain
     Python (`tj.eager()`, or where no kernel may answer) are NumPy's own: there
@@ -136,9 +133,11 @@ class debug_nans:
     tracejit.support.exceptions.NonFiniteError: log(x.dot(ones_3)) is infinite, ...
     """
 
-    def __init__(self, on: bool | None = None, *, results_only: bool = False) -> None:
+    def __init__(
+        self, on: bool | None = None, *, results_only: bool = False, warn: bool = False
+    ) -> None:
         """Take effect at once where `on` is given, else in a `with` block."""
-        self._mode = Mode(results_only)
+        self._mode = Mode(results_only, warn)
         self._is_switch = on is not None
         self._before = SWITCH.everywhere
         self._tokens: list[Token[Mode | None]] = []

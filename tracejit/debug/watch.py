@@ -9,6 +9,7 @@ is an error of its own, which names the argument.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import ModuleType
@@ -18,11 +19,12 @@ import numpy as np
 
 from tracejit.debug.checks import Checks, Site
 from tracejit.debug.instrument import Instrumented
+from tracejit.debug.mode import Mode
 from tracejit.debug.ranges import Range, has_nan, is_finite, numbers_in, range_of
-from tracejit.debug.switch import Mode
 from tracejit.debug.user_lines import Files, UserLine, user_lines
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.words import file_name
+from tracejit.trace import places
 
 
 class Event(NamedTuple):
@@ -40,10 +42,12 @@ class Run:
     each variable. `outer` is the run that has called it."""
 
     def __init__(
-        self, entry: str, arguments: Mapping[str, Any], results_only: bool, outer: Run | None
+        self, entry: str, arguments: Mapping[str, Any], mode: Mode, outer: Run | None
     ) -> None:
         """Begin without an event."""
-        self.results_only = results_only
+        self.mode = mode
+        # NumPy would warn of what is an event here, or of what is none.
+        self.quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
         self.entry = entry
         self.arguments = arguments
         self.outer = outer
@@ -58,9 +62,7 @@ class Watch:
     """Checks the operations of one kernel. `mode` tells how the current call is to be checked; None
     where it is not."""
 
-    def __init__(
-        self, module: ModuleType, files: Files, mode: Callable[[], Mode | None]
-    ) -> None:
+    def __init__(self, module: ModuleType, files: Files, mode: Callable[[], Mode | None]) -> None:
         """Instrument `module`."""
         checks = Checks(module)
         self.module = module
@@ -70,6 +72,7 @@ class Watch:
         hooks = {
             "seen": self.seen,
             "kept": kept,
+            "updated": updated,
             "enter": self.enter,
             "result": self.result,
             "leave": leave,
@@ -89,8 +92,9 @@ class Watch:
             values = list(residuals)[-len(kept_names) :] if kept_names else []
             names, arguments = [*kept_names, "out_bar"], (*values, *arguments_left)
         given = dict(zip(names, arguments, strict=False))
-        run = Run(entry, given, mode.results_only, _running.get())
+        run = Run(entry, given, mode, _running.get())
         _running.set(run)
+        run.quiet.__enter__()
         return run
 
     def seen(self, number: int, operands: tuple[Any, ...], value: Any) -> Any:
@@ -110,8 +114,9 @@ class Watch:
         values = sys._getframe(1).f_locals.get("out") if site.is_gradient else None
         first = next(one for one in numbers_in(value) if not is_finite(one))
         event = Event(site, range_of(site.text, first), ranges, values)
-        if not run.results_only:
-            raise self.error(event)
+        if not run.mode.results_only:
+            self._tell(run, self.error(event))
+            return value
         run.first = run.first or event
         run.latest[site.target] = event
         return value
@@ -126,11 +131,21 @@ class Watch:
             if is_finite(shown):
                 return value
         if run.first is not None:
-            raise self.error(self._origin(run, text) or run.first)
+            self._tell(run, self.error(self._origin(run, text) or run.first))
+            return value
         for name, argument in run.arguments.items():
             if not is_finite(argument):
-                raise self._of_argument(run, name, argument, shown)
+                self._tell(run, self._of_argument(run, name, argument, shown))
+                break
         return value
+
+    def _tell(self, run: Run, error: TracejitError) -> None:
+        """Raise the error, or warn at the user's line."""
+        if not run.mode.warn:
+            raise error
+        where = error.where or places.here()
+        filename, line = ("<kernel>", 1) if where is None else (where.filename, where.lineno)
+        warnings.warn_explicit(str(error), RuntimeWarning, filename, line)
 
     def _origin(self, run: Run, text: str) -> Event | None:
         """The event that a result comes from: that of its own variable, if it had one."""
@@ -200,9 +215,15 @@ def kept(operands: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]
     return tuple(map(before, operands))
 
 
+def updated(answer: Any, array: Any) -> Any:
+    """The array that a call has updated; what it answers, if it answers anything."""
+    return array if answer is None else answer
+
+
 def leave(run: Run | None) -> None:
     """End a call of an entry."""
     if run is not None:
+        run.quiet.__exit__(None, None, None)
         _running.set(run.outer)
 
 

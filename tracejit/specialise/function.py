@@ -10,6 +10,8 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from tracejit.autodiff.request import Request
 from tracejit.compiler.kernel import Kernel
+from tracejit.debug.one_line import on_one_line
+from tracejit.debug.profile import Profile
 from tracejit.runtime.dispatch import MISS
 from tracejit.runtime.processors import is_number_of_threads
 from tracejit.runtime.single_flight import SingleFlight
@@ -78,6 +80,7 @@ class Function(Generic[P, R_co]):
         self._fallback = Fallback(callee, table, history.uncompiled)
         self._slow_path = SlowPath(callee, table, specialiser, self._fallback, options.max_paths)
 
+    @on_one_line
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
         result: R_co
         try:
@@ -156,6 +159,20 @@ class Function(Generic[P, R_co]):
             raise shown(error) from None
         except Failed:
             raise shown(fail("not-compiled", places.here(), function=self.name)) from None
+
+    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
+        """Time each line of the kernel for a call with these arguments, see `Kernel.profile`.
+
+        Assignments to Variables and writes into arguments do not take place.
+        """
+        try:
+            request = self._callee.note(self._callee.bind(args, kwargs))
+            found = self._table.find(request.call) or self._specialiser.generalise(request)
+        except TracejitError as error:
+            raise shown(error) from None
+        except Failed:
+            raise shown(fail("not-compiled", places.here(), function=self.name)) from None
+        return found.kernel.profile(*found.arrays(args, kwargs))
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
         """Explain why each kernel was made, and how to have fewer; of a call with these arguments,

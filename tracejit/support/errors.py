@@ -58,10 +58,11 @@ from tracejit.support.gradient_errors import GRADIENT_ERRORS
 __all__ = [
     "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "GradientError",
     "GraphError", "ImpureError", "InPlaceError", "KernelError", "LeakedTensorError",
-    "NoGradientError", "NonFiniteError", "NotAnOpError", "RecomputeError", "RegisteredError", "Row",
-    "RuleError", "RuleTypeError", "SeedError", "ShapeError", "StrictError", "TapeArgumentError", "TapeError",
-    "TapeStateError", "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError",
-    "WatchError", "Where", "fail", "placed", "without_frames",
+    "NoGradientError", "NonFiniteError", "NotAnOpError", "RecomputeError", "RegisteredError",
+    "Row", "RuleError", "RuleTypeError", "SeedError", "ShapeError", "StrictError",
+    "TapeArgumentError", "TapeError", "TapeStateError", "TracejitError", "TracejitWarning",
+    "UnsupportedError", "ValueNeededError", "WatchError", "Where", "fail", "placed",
+    "without_frames",
 ]  # fmt: skip
 
 
