@@ -160,6 +160,8 @@ class Kernel:
         """
         profile_of = import_module("tracejit.debug.profiler").profile_of
         given = function or self._main
+        if given != "forward":
+            self._gradient_part("gradient")
         found: Profile = profile_of(self.module, self.files, given, arrays, repeat, equipped)
         return found
 

@@ -35,7 +35,7 @@ NOT_SHOWN = (np.empty, np.empty_like, range, reversed, zip, tuple, list, len, ma
 class Site(NamedTuple):
     """One operation in the text: the function that it is in, its line, what it computes, its
     operands, and the variable that its statement binds or writes to. `is_gradient` where no value
-    depends on it, `is_outermost` where it is all of its statement."""
+    depends on it, `is_outermost` where it is all that its variable holds then."""
 
     function: str
     line: int
@@ -170,7 +170,7 @@ class _Rewriting:
             statement.value = loaded(name.id)
         call = called(f"{self._prefix}kept", tuple_of(operands), tuple_of([read]))
         before = stored(kept.id, call)
-        shown = self._number(text, texts)
+        shown = self._number(text, texts, isinstance(statement.target, ast.Name))
         after = called(f"{self._prefix}seen", ast.Constant(shown), loaded(kept.id), read)
         return [before, statement, ast.Expr(after)]
 
@@ -238,10 +238,10 @@ class _Rewriting:
     def _site(
         self, operands: list[ast.expr], texts: list[str], result: ast.expr, text: ast.expr
     ) -> ast.expr:
-        number = self._number(ast.unparse(text), texts)
+        number = self._number(ast.unparse(text), texts, is_outermost=False)
         return called(f"{self._prefix}seen", ast.Constant(number), tuple_of(operands), result)
 
-    def _number(self, text: str, operands: list[str], is_outermost: bool = True) -> int:
+    def _number(self, text: str, operands: list[str], is_outermost: bool) -> int:
         """The number of a new site."""
         sites = self._checks.sites
         line, is_gradient = self._statement.lineno, self._statement in self._gradient
@@ -320,7 +320,8 @@ class Dependence(NamedTuple):
     def gradient_statements(self, function: ast.FunctionDef) -> set[ast.stmt]:
         """The statements on which no value depends: all of `backward`; none of a `forward` that is
         no gradient itself; in other functions those that compute cotangents, by their names."""
-        every = {node for node in ast.walk(function) if isinstance(node, ast.stmt)}
+        nodes = (node for node in ast.walk(function) if node is not function)
+        every = {node for node in nodes if isinstance(node, ast.stmt)}
         if function.name == "backward":
             return every
         if function.name == "forward" and "_gradient__" not in str(self.space["__name__"]):

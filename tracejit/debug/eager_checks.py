@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tracejit.debug.ranges import has_nan, is_finite, range_of
+import numpy as np
+
+from tracejit.debug.ranges import is_event, is_finite, premise, range_of
 from tracejit.ops.op import Op
-from tracejit.support.errors import fail
+from tracejit.support.errors import TracejitError, fail
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, Eager
 from tracejit.trace.tensor import TENSORS
@@ -21,32 +24,37 @@ def check_eager(mode: Callable[[], Any]) -> Callable[[], None]:
     plain = Eager.record
 
     def record(self: Eager, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-        result = plain(self, op, operands, params)
         wanted = mode()
-        if wanted is not None and not wanted.results_only:
-            check(op, operands, result)
+        if wanted is None or wanted.results_only:
+            return plain(self, op, operands, params)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            result = plain(self, op, operands, params)
+        error = error_of(op, operands, result)
+        if error is not None and not wanted.warn:
+            raise error
+        if error is not None:
+            warnings.warn(str(error), RuntimeWarning, places.user_depth())
         return result
 
     setattr(Eager, "record", record)  # noqa: B010  a method may not be assigned to
     return lambda: setattr(Eager, "record", plain)
 
 
-def check(op: Op, operands: Sequence[Any], result: Any) -> None:
-    """Raise NonFiniteError where finite operands gave a result that is not finite."""
+def error_of(op: Op, operands: Sequence[Any], result: Any) -> TracejitError | None:
+    """The error of an operation that is an event; None where it is none."""
     results = [one._value.data for one in _tensors(result) if one._recording is EAGER]
-    if is_finite(results):
-        return
     data = [one._value.data if type(one) in TENSORS else one for one in operands]
-    if not is_finite(data) and (has_nan(data) or not has_nan(results)):
-        return
+    if not is_event(data, results):
+        return None
     found = next(one for one in results if not is_finite(one))
     ranges = [range_of(f"operand {number}", one) for number, one in enumerate(data, 1)]
     words = {
-        "expression": f"the result of {op.name}",
+        "op": op.name,
         "found": range_of("", found).found,
-        "operands": "".join(f"\n    {one}" for one in ranges),
+        "premise": premise(data),
+        "operands": "; ".join(map(str, ranges)),
     }
-    raise fail("non-finite-eager", places.here(), **words)
+    return fail("non-finite-eager", places.here(), **words)
 
 
 def _tensors(result: Any) -> list[Any]:

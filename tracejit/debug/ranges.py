@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,10 +43,10 @@ class Range(NamedTuple):
 
     @property
     def found(self) -> str:
-        """The counts of what a result is: `nan`, `infinite`, `3 inf of 20 elements`."""
+        """The end of a sentence on a result: `is nan`, `has 3 inf in 20 elements`."""
         if self.size == 1:
-            return "nan" if self.nans else "infinite"
-        return f"{self.counts} of {self.size} elements"
+            return "is nan" if self.nans else "is infinite"
+        return f"has {self.counts} in {self.size} elements"
 
     def __str__(self) -> str:
         """One line: name, type, extent, and what is not finite.
@@ -54,7 +54,10 @@ class Range(NamedTuple):
         >>> print(range_of("x", np.array([0.5, 2.0, np.inf])))
         x f8[3] from 0.5 to 2, 1 inf
         """
-        extent = "" if self.least is None else f"from {self.least:.6g} to {self.greatest:.6g}"
+        extent = ""
+        if self.least is not None:
+            extent = f"from {self.least:.6g} to {self.greatest:.6g}"
+            extent = f"{self.least:.6g}" if self.least == self.greatest else extent
         found = ", ".join(filter(None, (extent, self.counts)))
         return f"{self.name} {self.type} {found}".rstrip()
 
@@ -92,6 +95,23 @@ def is_finite(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return all(map(is_finite, value))
     return not isinstance(value, NUMBERS) or bool(np.isfinite(value).all())
+
+
+def is_event(operands: Sequence[Any], result: Any) -> bool:
+    """Return whether an operation has made nan or inf of finite operands, or nan of operands
+    without one.
+
+    >>> is_event((0.0,), -np.inf), is_event((np.nan,), np.nan), is_event((np.inf, np.inf), np.nan)
+    (True, False, True)
+    """
+    if is_finite(result):
+        return False
+    return all(map(is_finite, operands)) or (has_nan(result) and not any(map(has_nan, operands)))
+
+
+def premise(operands: Sequence[Any]) -> str:
+    """The end of the sentence on these operands that makes their result an event."""
+    return "are finite" if all(map(is_finite, operands)) else "hold no nan"
 
 
 def has_nan(value: Any) -> bool:

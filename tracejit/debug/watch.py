@@ -8,9 +8,10 @@ is an error of its own, which names the argument.
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ import numpy as np
 from tracejit.debug.checks import Checks, Site
 from tracejit.debug.instrument import Instrumented
 from tracejit.debug.mode import Mode
-from tracejit.debug.ranges import Range, has_nan, is_finite, numbers_in, range_of
+from tracejit.debug.ranges import Range, is_event, is_finite, numbers_in, premise, range_of
 from tracejit.debug.user_lines import Files, UserLine, user_lines
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.words import file_name
@@ -28,18 +29,19 @@ from tracejit.trace import places
 
 
 class Event(NamedTuple):
-    """An operation that made a value non-finite: where, its result and its operands, and the value
-    of the function so far, where it is known."""
+    """An operation that made a value non-finite: where, its result, why that is an event, its
+    operands, and the value of the function so far, where it is known."""
 
     site: Site
     result: Range
+    premise: str
     operands: tuple[Range, ...]
     value: Any
 
 
 class Run:
     """One call of an entry of a checked kernel: its arguments, the first event, and the last of
-    each variable. `outer` is the run that has called it."""
+    each variable and expression. `outer` is the run that has called it."""
 
     def __init__(
         self, entry: str, arguments: Mapping[str, Any], mode: Mode, outer: Run | None
@@ -52,9 +54,34 @@ class Run:
         self.arguments = arguments
         self.outer = outer
         self.first: Event | None = None
-        self.latest: dict[str, Event | None] = {}
+        self.latest: dict[str, Event] = {}
+
+    def origin(self, text: str) -> Event | None:
+        """The event that an expression comes from, as far as its variables tell."""
+        names = (text, *_NAME.findall(text))
+        return next((self.latest[name] for name in names if name in self.latest), None)
+
+    def origin_of(self, site: Site, operands: Sequence[Any]) -> Event | None:
+        """The event that the first operand of an operation comes from that is not finite."""
+        pairs = zip(site.operands, operands, strict=False)
+        found = (self.origin(text) for text, one in pairs if not is_finite(one))
+        return next(filter(None, found), None)
+
+    def follow(self, site: Site, event: Event | None) -> None:
+        """The result of an operation, and the variable that it goes to, come from an event."""
+        if event is None:
+            self.forget(site)
+        else:
+            self.latest[site.text] = self.latest[site.target] = event
+
+    def forget(self, site: Site) -> None:
+        """The result of an operation comes from no event."""
+        self.latest.pop(site.text, None)
+        if site.is_outermost:
+            self.latest.pop(site.target, None)
 
 
+_NAME = re.compile(r"[^\W\d]\w*")
 _running: ContextVar[Run | None] = ContextVar("tracejit_checked_run", default=None)
 
 
@@ -104,21 +131,22 @@ class Watch:
             return value
         site = self.sites[number]
         if is_finite(value):
-            if site.is_outermost:
-                run.latest.pop(site.target, None)
+            if run.latest:
+                run.forget(site)
             return value
-        if not is_finite(operands) and (has_nan(operands) or not has_nan(value)):
+        if not is_event(operands, value):
+            run.follow(site, run.origin_of(site, operands))
             return value
         texts = zip(site.operands, operands, strict=False)
         ranges = tuple(range_of(text, one) for text, one in texts if _is_number(one))
         values = sys._getframe(1).f_locals.get("out") if site.is_gradient else None
         first = next(one for one in numbers_in(value) if not is_finite(one))
-        event = Event(site, range_of(site.text, first), ranges, values)
+        event = Event(site, range_of(site.text, first), premise(operands), ranges, values)
         if not run.mode.results_only:
             self._tell(run, self.error(event))
             return value
         run.first = run.first or event
-        run.latest[site.target] = event
+        run.follow(site, event)
         return value
 
     def result(self, run: Run | None, text: str, value: Any) -> Any:
@@ -131,7 +159,7 @@ class Watch:
             if is_finite(shown):
                 return value
         if run.first is not None:
-            self._tell(run, self.error(self._origin(run, text) or run.first))
+            self._tell(run, self.error(run.origin(text) or run.first))
             return value
         for name, argument in run.arguments.items():
             if not is_finite(argument):
@@ -147,21 +175,17 @@ class Watch:
         filename, line = ("<kernel>", 1) if where is None else (where.filename, where.lineno)
         warnings.warn_explicit(str(error), RuntimeWarning, filename, line)
 
-    def _origin(self, run: Run, text: str) -> Event | None:
-        """The event that a result comes from: that of its own variable, if it had one."""
-        names = (one.strip("() ") for one in text.split(","))
-        return next((run.latest[name] for name in names if run.latest.get(name)), None)
-
     def error(self, event: Event) -> TracejitError:
         """The error of an event."""
         site = event.site
         line = self._user_line(site.line)
         function = self.module.__name__.rpartition(".")[2].partition("__")[0]
-        operands = "".join(f"\n    {one}" for one in event.operands)
+        operands = "; ".join(map(str, event.operands))
         words: dict[str, Any] = {
             "expression": site.text,
             "found": event.result.found,
             "function": function,
+            "premise": event.premise,
             "operands": operands,
             "generated": self._generated(site.line),
             "part": site.function,
@@ -193,7 +217,7 @@ class Watch:
 
     def _generated(self, line: int) -> str:
         text = self.module.__source__.split("\n")[line - 1].strip()
-        return f"{file_name(str(self.module.__file__))}:{line}   {text}"
+        return f"`{text}` ({file_name(str(self.module.__file__))}:{line})"
 
 
 def checked_module(module: ModuleType, files: Files, results_only: bool) -> ModuleType:

@@ -134,6 +134,8 @@ class Fallback(NamedTuple):
             return False
         if self.is_switched_off():
             return False  # it was Python that raised
+        if type(error).__module__ == "bdb":
+            return False  # the user has left the debugger
         if isinstance(error, NotApart):
             labelled = map(has_labelled_inside, (*args, *kwargs.values()))
             return self.callee.form is Form.PLAIN and not any(labelled)

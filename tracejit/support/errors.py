@@ -279,29 +279,29 @@ ERRORS: dict[str, Row] = {
     ),
     "non-finite": Row(
         NonFiniteError,
-        "{expression} is {found}, in {part} of {function}.",
-        "its operands allow better:{operands}\n  Line: {generated}",
-        "follow these ranges back to the argument that they come from, and keep it in the domain; "
-        "results_only=True allows what no result depends on, as behind np.where.",
+        "{expression} {found}, in {part} of {function}.",
+        "{generated} has operands that {premise}: {operands}.",
+        "follow these ranges back to the argument that they come from; results_only=True allows "
+        "what no result depends on, such as the side that np.where leaves out.",
     ),
     "non-finite-gradient": Row(
         NonFiniteError,
-        "{value}, and the gradient of {function} is not: {expression} is {found}, in {part}.",
-        "its operands allow better:{operands}\n  Line: {generated}",
-        "give the function a slope there: np.sqrt(x + tiny), np.where on the argument and not only "
-        "on the result, or a tj.custom_gradient.",
-    ),
-    "non-finite-eager": Row(
-        NonFiniteError,
-        "{expression} is {found}.",
-        "its operands allow better:{operands}",
-        "follow these ranges back to where they come from, and keep them in the domain.",
+        "{value}, but the gradient of {function} is not finite: {expression} {found}, in {part}.",
+        "{generated} has operands that {premise}: {operands}.",
+        "give the function a finite slope there: np.sqrt(x + tiny), np.where around the argument "
+        "and not around the result alone, or tj.custom_gradient.",
     ),
     "non-finite-argument": Row(
         NonFiniteError,
         "{argument} of {function} holds {found}.",
-        "it was so before any line ran, and has led to {result}.",
-        "look at where the argument comes from; np.isfinite(...).all() tells.",
+        "it was so before any line ran, and there is {result}.",
+        "look at where the argument comes from; np.isfinite(...) tells.",
+    ),
+    "non-finite-eager": Row(
+        NonFiniteError,
+        "the result of {op} {found}.",
+        "its operands {premise}: {operands}.",
+        "follow these ranges back to where they come from.",
     ),
     "strict": Row(
         StrictError,
