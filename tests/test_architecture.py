@@ -132,7 +132,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.api.jacobian": "tests/api/test_transforms.py",
     "tracejit.eager.traced_call": "tests/eager/test_call_operation.py",
     "tracejit.trace.replays": "tests/eager/test_recompute.py",
-    "tracejit.debug.mode": "tests/debug/test_switch.py",
     "tracejit.api.derived": "tests/api/test_transforms.py",
     "tracejit.trace.memory": "tests/trace/test_writes.py",
     "tracejit.ops.updates": "tests/trace/test_writes.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import warnings
 from pathlib import Path
@@ -11,8 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.debug.mode import Mode
-from tracejit.debug.switch import SWITCH
+from tracejit.debug.switch import SWITCH, Mode
 from tracejit.support.errors import NonFiniteError
 
 X = np.array([0.0, 1.0, 4.0])
@@ -126,6 +126,27 @@ def test_warnings_are_at_the_users_line_and_numpys_are_silent() -> None:
     assert Path(first.filename).name == Path(__file__).name
     assert first.lineno == logs.__code__.co_firstlineno + 1
     assert all(Path(one.filename).name == Path(__file__).name for one in told)
+
+
+def test_a_warning_of_an_argument_is_at_the_call() -> None:
+    f = made()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with tj.debug_nans(warn=True):
+            f(X * np.nan)
+    (one,) = told
+    assert Path(one.filename).name == Path(__file__).name
+    assert "argument x of logs holds 3 nan" in str(one.message)
+
+
+def test_kernels_that_nobody_holds_are_forgotten() -> None:
+    before = len(SWITCH.kernels())
+    f = made()
+    f(X)
+    assert len(SWITCH.kernels()) > before
+    del f
+    gc.collect()
+    assert len(SWITCH.kernels()) <= before
 
 
 def test_nothing_outside_is_touched_by_a_call_that_stops() -> None:

@@ -261,6 +261,17 @@ def test_single_and_complex_numbers_and_numbers_alone() -> None:
         spectrum.checked().forward(np.zeros(3))
 
 
+def test_a_checked_kernel_stays_checked_after_debug_nans() -> None:
+    kernel = gradient(logs, X)
+    with tj.debug_nans():
+        checked = kernel.checked()
+        with pytest.raises(NonFiniteError):
+            checked.forward(X)
+    with pytest.raises(NonFiniteError):
+        checked.forward(X)
+    assert kernel.forward(X)[0] == -np.inf
+
+
 def test_branches_that_were_not_recorded_are_recorded_under_debug_nans() -> None:
     def by_sign(x: Any) -> Any:
         return np.sum(np.log(x)) if x.sum() > 0 else np.sum(x * x)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from tracejit.cache.settings import default_path
 from tracejit.cache.standalone import load_file, load_sealed, save
 from tracejit.cache.store import Store
 from tracejit.compiler import pipeline
-from tracejit.debug.profile import Profile
-from tracejit.debug.switch import SWITCH
+from tracejit.debug.switch import SWITCH, Mode
 from tracejit.ir.graph import Graph
 from tracejit.ir.location import Location
 from tracejit.runtime.allocator import keep_freed_memory
@@ -32,6 +31,9 @@ from tracejit.support.garbage import collection_paused
 from tracejit.support.options import Options
 from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
+
+if TYPE_CHECKING:
+    from tracejit.debug.profile import Profile
 
 ENTRIES = ("forward", "backward", "value_and_grad")
 
@@ -141,7 +143,8 @@ class Kernel:
         array([1., 1., 1.])
         """
         checked_module = import_module("tracejit.debug.watch").checked_module
-        return Kernel(checked_module(self.module, self.files, results_only), self._graph, 1)
+        module = checked_module(self.module, self.files, Mode(results_only))
+        return Kernel(module, self._graph, 1)
 
     def profile(self, *arrays: Any, repeat: int = 5, function: str | None = None) -> Profile:
         """Time each line in one call of `function` (forward, backward or value_and_grad, which is

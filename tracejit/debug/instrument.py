@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.debug import INSTRUMENTED
+
 ENTRIES = ("forward", "backward", "value_and_grad")
 IN_TURN = "in_turn"
 
@@ -56,7 +58,7 @@ class Instrumented:
         module = self.module
         copied = ModuleType(module.__name__, module.__doc__)
         copied.__dict__.update(module.__dict__)
-        copied.__dict__.update(self.hooks)
+        copied.__dict__.update({**self.hooks, INSTRUMENTED: True})
         if "empty" in copied.__dict__:
             copied.__dict__.update(empty=np.empty)  # a buffer pool belongs to the plain kernel
         for name, code in self.codes.items():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import TracebackType
+from typing import Any
 
 from tracejit.debug.switch import SWITCH
-from tracejit.debug.user_lines import Files, UserLine, user_lines
 
 KERNELS = "tracejit.kernels."
 
@@ -21,19 +22,15 @@ def add_note(error: BaseException) -> None:
 def line_in_kernel(error: BaseException) -> str:
     """The user's line that has raised `error` inside a kernel, with its place; empty where none is
     known."""
-    found = user_line_in_kernel(error)
-    return "" if found is None else f"{found.place}  {found.text}"
-
-
-def user_line_in_kernel(error: BaseException) -> UserLine | None:
-    """The user's line that has raised `error` inside a kernel; None where none is known."""
     entry = _in_kernel(error)
     if entry is None:
-        return None
+        return ""
+    user_lines = import_module("tracejit.debug.user_lines").user_lines
     space = entry.tb_frame.f_globals
-    kernels = (kernel for kernel in list(SWITCH.kernels) if vars(kernel.module) is space)
-    files: Files = next((kernel.files for kernel in kernels), {})
-    return user_lines(str(space.get("__source__", "")), files).get(entry.tb_lineno)
+    kernels = (kernel for kernel in SWITCH.kernels() if vars(kernel.module) is space)
+    files: Any = next((kernel.files for kernel in kernels), {})
+    found = user_lines(str(space.get("__source__", "")), files).get(entry.tb_lineno)
+    return "" if found is None else f"{found.place}  {found.text}"
 
 
 def is_of_kernel(error: BaseException) -> bool:

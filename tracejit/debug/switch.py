@@ -7,34 +7,24 @@ instrumented when it is called first. Which threads check is asked in the code i
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import ContextVar, Token
 from importlib import import_module
 from types import CodeType, FunctionType, ModuleType, TracebackType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
+from weakref import ref
 
-from tracejit.debug.mode import Mode
-from tracejit.ir.location import Location
+from tracejit.debug import INSTRUMENTED
 
 STUB = "_tj_first_call"
 
 
-class Checkable(Protocol):
-    """A kernel, as the switch knows it."""
+class Mode(NamedTuple):
+    """A way of checking kernels: all operations, or with `results_only` those that a result depends
+    on; what is found is an error, or with `warn` a warning."""
 
-    module: ModuleType
-
-    @property
-    def files(self) -> Mapping[Location, tuple[str, int]]:
-        """The file and line of each location, where they are known."""
-
-
-class Swapped(NamedTuple):
-    """The functions of a module that have other code now, each with its own."""
-
-    module: ModuleType
-    plain: Mapping[FunctionType, CodeType]
+    results_only: bool = False
+    warn: bool = False
 
 
 class Switch:
@@ -42,11 +32,13 @@ class Switch:
 
     def __init__(self) -> None:
         """Begin switched off."""
-        self.kernels: weakref.WeakSet[Any] = weakref.WeakSet()
+        # By id; a dict is copied in one step, whatever other threads do meanwhile.
+        self._kernels: dict[int, Callable[[], Any]] = {}
         self.everywhere: Mode | None = None
         self.blocks = 0
         self.here: ContextVar[Mode | None] = ContextVar("tracejit_debug_nans", default=None)
-        self._swapped: dict[int, Swapped] = {}
+        # The functions that have other code now, each with its own, by the module's id.
+        self._swapped: dict[int, tuple[ModuleType, dict[FunctionType, CodeType]]] = {}
         self._undo: Callable[[], None] | None = None
 
     @property
@@ -58,42 +50,50 @@ class Switch:
         """The way of checking what runs now; None where it is not checked."""
         return self.here.get() or self.everywhere
 
-    def add(self, kernel: Checkable) -> None:
+    def kernels(self) -> list[Any]:
+        """The kernels that somebody holds."""
+        held = (here() for here in list(self._kernels.values()))
+        return [kernel for kernel in held if kernel is not None]
+
+    def add(self, kernel: Any) -> None:
         """Take note of a kernel that was made."""
-        self.kernels.add(kernel)
+        key = id(kernel)
+        self._kernels[key] = ref(kernel, lambda _: self._kernels.pop(key, None))
         if self.is_open:
             self._swap(kernel)
 
     def settle(self) -> None:
         """Give all kernels the code that they need now."""
         if not self.is_open:
-            for swapped in self._swapped.values():
-                for function, code in swapped.plain.items():
+            for _, plain in self._swapped.values():
+                for function, code in plain.items():
                     function.__code__ = code
             self._swapped.clear()
             if self._undo is not None:
                 self._undo()
                 self._undo = None
             return
-        for kernel in list(self.kernels):
+        for kernel in self.kernels():
             self._swap(kernel)
         if self._undo is None:
             self._undo = import_module("tracejit.debug.eager_checks").check_eager(self.mode)
 
-    def _swap(self, kernel: Checkable) -> None:
+    def _swap(self, kernel: Any) -> None:
         """Let the functions of a kernel be instrumented when they are called next."""
         module = kernel.module
         functions = [one for one in vars(module).values() if isinstance(one, FunctionType)]
         own = {one: one.__code__ for one in functions if one.__globals__ is module.__dict__}
-        if id(module) in self._swapped or not own:
+        if id(module) in self._swapped or INSTRUMENTED in vars(module):
             return
-        self._swapped[id(module)] = Swapped(module, own)
+        self._swapped[id(module)] = module, own
+        files = kernel.files  # not the kernel, which nobody may hold any more
 
         def first_call(name: str, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-            watch = import_module("tracejit.debug.watch").Watch(module, kernel.files, self.mode)
-            module.__dict__.update(watch.instrumented.hooks)
-            for function in own:
-                function.__code__ = watch.instrumented.codes[function.__name__]
+            if id(module) in self._swapped:
+                watch = import_module("tracejit.debug.watch").Watch(module, files, self.mode)
+                module.__dict__.update(watch.instrumented.hooks)
+                for function in own:
+                    function.__code__ = watch.instrumented.codes[function.__name__]
             return getattr(module, name)(*args, **words)
 
         module.__dict__[STUB] = first_call

@@ -13,14 +13,13 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit.debug.checks import Checks, Site
 from tracejit.debug.instrument import Instrumented
-from tracejit.debug.mode import Mode
 from tracejit.debug.ranges import Range, is_event, is_finite, numbers_in, premise, range_of
 from tracejit.debug.user_lines import Files, UserLine, user_lines
 from tracejit.support.errors import TracejitError, fail
@@ -44,7 +43,7 @@ class Run:
     each variable and expression. `outer` is the run that has called it."""
 
     def __init__(
-        self, entry: str, arguments: Mapping[str, Any], mode: Mode, outer: Run | None
+        self, entry: str, arguments: Mapping[str, Any], mode: Any, outer: Run | None
     ) -> None:
         """Begin without an event."""
         self.mode = mode
@@ -86,10 +85,10 @@ _running: ContextVar[Run | None] = ContextVar("tracejit_checked_run", default=No
 
 
 class Watch:
-    """Checks the operations of one kernel. `mode` tells how the current call is to be checked; None
-    where it is not."""
+    """Checks the operations of one kernel. `mode` answers how the current call is to be checked, a
+    `switch.Mode`; None where it is not."""
 
-    def __init__(self, module: ModuleType, files: Files, mode: Callable[[], Mode | None]) -> None:
+    def __init__(self, module: ModuleType, files: Files, mode: Callable[[], Any]) -> None:
         """Instrument `module`."""
         checks = Checks(module)
         self.module = module
@@ -171,9 +170,9 @@ class Watch:
         """Raise the error, or warn at the user's line."""
         if not run.mode.warn:
             raise error
-        where = error.where or places.here()
-        filename, line = ("<kernel>", 1) if where is None else (where.filename, where.lineno)
-        warnings.warn_explicit(str(error), RuntimeWarning, filename, line)
+        where = error.where or places.where(_caller())
+        assert where is not None, "somebody calls a kernel"
+        warnings.warn_explicit(str(error), RuntimeWarning, where.filename, where.lineno)
 
     def error(self, event: Event) -> TracejitError:
         """The error of an event."""
@@ -191,11 +190,10 @@ class Watch:
             "part": site.function,
         }
         row = "non-finite"
-        if site.is_gradient:
+        if site.is_gradient and is_finite(event.value):
             row = "non-finite-gradient"
-            words["value"] = "the value is finite"
-            if event.value is not None and is_finite(event.value):
-                words["value"] = f"the value is {_shown(event.value)}"
+            known = event.value is not None
+            words["value"] = _shown(event.value) if known else "the values so far are finite"
         return fail(row, None if line is None else line.where, **words)
 
     def _of_argument(self, run: Run, name: str, argument: Any, result: Any) -> TracejitError:
@@ -220,9 +218,8 @@ class Watch:
         return f"`{text}` ({file_name(str(self.module.__file__))}:{line})"
 
 
-def checked_module(module: ModuleType, files: Files, results_only: bool) -> ModuleType:
-    """A copy of `module` whose functions stop at the first value that is not finite."""
-    mode = Mode(results_only)
+def checked_module(module: ModuleType, files: Files, mode: Any) -> ModuleType:
+    """A copy of `module` whose functions are checked in this mode."""
     return Watch(module, files, lambda: mode).instrumented.copy()
 
 
@@ -251,10 +248,19 @@ def leave(run: Run | None) -> None:
         _running.set(run.outer)
 
 
+def _caller() -> FrameType | None:
+    """The frame that has called tracejit."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("tracejit."):
+        frame = frame.f_back
+    return frame
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic, int, float, complex))
 
 
 def _shown(value: Any) -> str:
     array = np.asarray(value)
-    return f"{array.item():.6g}" if array.size == 1 and array.dtype.kind != "c" else "finite"
+    is_short = array.size == 1 and array.dtype.kind != "c"
+    return f"the value is {array.item():.6g}" if is_short else "the value is finite"

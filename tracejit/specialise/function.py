@@ -6,12 +6,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from tracejit.autodiff.request import Request
 from tracejit.compiler.kernel import Kernel
-from tracejit.debug.one_line import on_one_line
-from tracejit.debug.profile import Profile
+from tracejit.debug.stepping import on_one_line
 from tracejit.runtime.dispatch import MISS
 from tracejit.runtime.processors import is_number_of_threads
 from tracejit.runtime.single_flight import SingleFlight
@@ -31,6 +30,9 @@ from tracejit.trace.decisions import Failed
 from tracejit.trace.floating import QUIET, STATE
 from tracejit.trace.record import current_recording
 from tracejit.trace.signature import inside_method, is_no_spec
+
+if TYPE_CHECKING:
+    from tracejit.debug.profile import Profile
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
