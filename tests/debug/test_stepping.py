@@ -99,7 +99,8 @@ def test_set_trace_steps_into_the_text_of_the_kernel(
     monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))
     f = tj.value_and_grad(tj.function(loss, cache=cache))
     f(X, W)
-    written = scripted(monkeypatch, "step\nlist\np w\ncontinue\n")
+    first = "next\n" if sys.version_info >= (3, 13) else ""  # it stops at set_trace itself
+    written = scripted(monkeypatch, first + "step\nlist\np w\ncontinue\n")
     before = sys.gettrace()
     try:
         tj.set_trace(header="into the kernel")
@@ -166,7 +167,8 @@ def test_there_is_one_line_event() -> None:
     finally:
         sys.settrace(before)
     first = three.__code__.co_firstlineno
-    assert events == [("call", first), ("line", first), ("return", first)]
+    assert [event for event, _ in events] == ["call", "line", "return"]
+    assert events[1:] == [("line", first + 1), ("return", first + 1)]
 
 
 def test_errors_are_caught_and_shown_as_before() -> None:
@@ -177,6 +179,6 @@ def test_errors_are_caught_and_shown_as_before() -> None:
         with pytest.raises(KeyError) as caught:
             made(4, fails=True)
         (entry,) = [one for one in traceback.extract_tb(caught.tb) if one.name == "long"]
-        assert entry.lineno == first
+        assert entry.lineno == first + 1
     finally:
         long.__code__ = code

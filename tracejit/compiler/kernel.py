@@ -158,8 +158,8 @@ class Kernel:
         >>> import numpy as np
         >>> import tracejit as tj
         >>> kernel = tj.grad(lambda x: np.sum(x * x)).kernel(np.ones(3))
-        >>> [line.calls for line in kernel.profile(np.ones(3)).lines]
-        [1]
+        >>> kernel.profile(np.ones(3)).lines[0].calls
+        1
         """
         profile_of = import_module("tracejit.debug.profiler").profile_of
         given = function or self._main

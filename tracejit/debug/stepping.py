@@ -48,7 +48,7 @@ def _debugger() -> Any:
 
 
 def on_one_line(function: F) -> F:
-    """`function`, all of whose code is on the line of its `def`: stepping with pdb stops there once
+    """`function`, all of whose code is on the line below the decorator: stepping with pdb stops there once
     and then in what it calls. Speed and behaviour are the same.
 
     >>> @on_one_line
@@ -61,13 +61,14 @@ def on_one_line(function: F) -> F:
     made = cast(FunctionType, function)
     code = made.__code__
     length = len(code.co_code)
+    below = 1  # the line of `def` is that of the decorator and one
     table = bytearray()
     if sys.version_info >= (3, 11):
         for start in range(0, length // 2, _MOST_UNITS):
             units = min(_MOST_UNITS, length // 2 - start)
-            table += bytes((_NO_COLUMNS | (units - 1), 0))
+            table += bytes((_NO_COLUMNS | (units - 1), 0 if start else 2 * below))
     else:
         for start in range(0, length, _MOST_BYTES):
-            table += bytes((min(_MOST_BYTES, length - start), 0))
+            table += bytes((min(_MOST_BYTES, length - start), 0 if start else below))
     made.__code__ = code.replace(co_linetable=bytes(table))
     return function
