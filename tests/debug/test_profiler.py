@@ -108,6 +108,18 @@ def test_a_call_with_containers_keywords_and_numbers() -> None:
     assert len(f.kernels) == 1
 
 
+@pytest.mark.parametrize("transform", [tj.hessian, tj.jacobian, tj.grad, tj.vmap])
+def test_transforms_can_be_profiled(transform: Any) -> None:
+    def total(x: Any) -> Any:
+        return np.sum(x * np.sin(x))
+
+    f = transform(total)
+    profile = f.profile(np.ones((3, 3)))
+    place = f"{HERE}:{total.__code__.co_firstlineno + 1}"
+    assert place in [line.place for line in profile.lines]
+    assert profile.total > 0.0
+
+
 def test_draws_and_variables_are_as_if_there_had_been_no_profile() -> None:
     count = tj.Variable(0.0)
 

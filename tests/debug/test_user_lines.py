@@ -9,6 +9,7 @@ import numpy as np
 
 import tracejit as tj
 from tracejit.debug.user_lines import user_lines
+from tracejit.ir.location import Location
 
 
 def error_of(w: Any, x: Any) -> Any:
@@ -36,6 +37,14 @@ def test_without_the_recording_the_place_is_relative() -> None:
     found = user_lines(kernel.source, {})
     assert {line.place for line in found.values()} == {"error_of:1", "error_of:2"}
     assert str(next(iter(found.values())).where).startswith("  error_of:1   error = ")
+
+
+def test_lines_without_a_text_are_known_by_number() -> None:
+    """As of code that was made by exec."""
+    text = "def f(x):\n    # f:1\n    a = x + 1\n    # f:2      [recomputed]\n    return a\n"
+    found = user_lines(text, {Location("m.f", 1, ""): ("made.py", 7)})
+    assert (found[3].place, found[3].text) == ("made.py:7", "")
+    assert (found[5].place, found[5].note) == ("f:2", "recomputed")
 
 
 def test_notes_are_told_apart_from_brackets_in_the_text() -> None:

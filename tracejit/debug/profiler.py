@@ -129,7 +129,7 @@ def _by_user_line(
         seconds = sum(one[0] for one in several)
         share = seconds / total if total else 0.0
         written, calls = sum(one[1] for one in several), max(one[2] for one in several)
-        text = text or "(in no line of yours)"
+        text = text if place else "(in no line of yours)"
         lines.append(ProfiledLine(place, text, seconds, written, calls, share))
     return Profile(entry, tuple(lines), generated, total, overhead)
 

@@ -48,8 +48,8 @@ def _debugger() -> Any:
 
 
 def on_one_line(function: F) -> F:
-    """`function`, all of whose code is on the line below the decorator: stepping with pdb stops there once
-    and then in what it calls. Speed and behaviour are the same.
+    """`function`, all of whose code is on the line below the decorator: stepping with pdb stops
+    there once and then in what it calls. Speed and behaviour are the same.
 
     >>> @on_one_line
     ... def double(x):

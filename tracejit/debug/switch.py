@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar, Token
 from importlib import import_module
+from threading import RLock
 from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -40,6 +41,7 @@ class Switch:
         # The functions that have other code now, each with its own, by the module's id.
         self._swapped: dict[int, tuple[ModuleType, dict[FunctionType, CodeType]]] = {}
         self._undo: Callable[[], None] | None = None
+        self._lock = RLock()
 
     @property
     def is_open(self) -> bool:
@@ -60,9 +62,22 @@ class Switch:
         key = id(kernel)
         self._kernels[key] = ref(kernel, lambda _: self._kernels.pop(key, None))
         if self.is_open:
-            self._swap(kernel)
+            with self._lock:
+                self._settle()
 
-    def settle(self) -> None:
+    def check_everywhere(self, mode: Mode | None) -> None:
+        """Check all calls of the process from now on in this way, or none of them."""
+        with self._lock:
+            self.everywhere = mode
+            self._settle()
+
+    def count_blocks(self, change: int) -> None:
+        """So many blocks more are open, or fewer."""
+        with self._lock:
+            self.blocks += change
+            self._settle()
+
+    def _settle(self) -> None:
         """Give all kernels the code that they need now."""
         if not self.is_open:
             for _, plain in self._swapped.values():
@@ -144,15 +159,13 @@ class debug_nans:
         self._before = SWITCH.everywhere
         self._tokens: list[Token[Mode | None]] = []
         if on is not None:
-            SWITCH.everywhere = self._mode if on else None
-            SWITCH.settle()
+            SWITCH.check_everywhere(self._mode if on else None)
 
     def __enter__(self) -> None:
         """Begin a block."""
         if not self._is_switch:
             self._tokens.append(SWITCH.here.set(self._mode))
-            SWITCH.blocks += 1
-            SWITCH.settle()
+            SWITCH.count_blocks(1)
 
     def __exit__(
         self,
@@ -162,8 +175,7 @@ class debug_nans:
     ) -> None:
         """End a block: all is as before."""
         if self._is_switch:
-            SWITCH.everywhere = self._before
+            SWITCH.check_everywhere(self._before)
         else:
             SWITCH.here.reset(self._tokens.pop())
-            SWITCH.blocks -= 1
-        SWITCH.settle()
+            SWITCH.count_blocks(-1)

@@ -14,7 +14,9 @@ from tracejit.ir.location import Location, location_text
 from tracejit.support.errors import Where
 from tracejit.support.words import file_name
 
-_CITED = re.compile(r"\s*# (?P<short>\S.*?:\d+)  (?P<text>.*?)(?:    \[(?P<note>[^\[\]]*)\])?$")
+_CITED = re.compile(
+    r"\s*# (?P<short>\S.*?:\d+)(?:  (?P<text>.*?))?(?:    \[(?P<note>[^\[\]]*)\])?$"
+)
 Files = Mapping[Location, tuple[str, int]]
 """The file and line of each location, as `Graph.files` has them."""
 
@@ -58,8 +60,8 @@ def user_lines(source: str, files: Files) -> dict[int, UserLine]:
             current = None
         cited = _CITED.match(line)
         if cited is not None:
-            short, text, note = cited["short"], cited["text"], cited["note"] or ""
-            filename, lineno = absolute.get(f"{short}  {text}", ("", 0))
+            short, text, note = cited["short"], cited["text"] or "", cited["note"] or ""
+            filename, lineno = absolute.get(f"{short}  {text}".rstrip(), ("", 0))
             current = UserLine(short, text, note, filename, lineno)
         elif current is not None and line.strip():
             found[number] = current
