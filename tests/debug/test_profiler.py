@@ -145,3 +145,13 @@ def test_the_time_of_a_called_function_is_its_own() -> None:
     clock.mark(3)
     assert clock.seconds[2] >= 0.02 > clock.seconds[1]
     assert clock.calls == {1: 1, 2: 1, 3: 1}
+
+
+def test_a_kernel_from_a_file_cites_relative_lines(tmp_path: Path) -> None:
+    kernel = tj.value_and_grad(made(heavy)).kernel(A)
+    kernel.save(tmp_path / "heavy.py")
+    loaded = tj.load(tmp_path / "heavy.py")
+    profile = loaded.profile(A, repeat=1)
+    assert [line.place for line in profile.lines][:2] == ["heavy:1", "heavy:2"]
+    with np.errstate(all="ignore"), pytest.raises(tj.errors.NonFiniteError, match="heavy:1   b ="):
+        loaded.checked().forward(A * 1e200)
