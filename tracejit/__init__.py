@@ -27,6 +27,8 @@ from tracejit.api.registry import no_gradient, primitive, register_gradient
 from tracejit.api.transforms import hvp, jvp, linearize, vjp
 from tracejit.api.vmap import vmap
 from tracejit.compiler.kernel import Kernel, load
+from tracejit.debug.stepping import set_trace
+from tracejit.debug.switch import debug_nans
 from tracejit.eager.accumulator import ForwardAccumulator
 from tracejit.eager.constants import constant
 from tracejit.eager.recorded_gradients import gradients
@@ -62,6 +64,7 @@ __all__ = [
     "cond",
     "constant",
     "custom_gradient",
+    "debug_nans",
     "deriv",
     "eager",
     "elementwise_grad",
@@ -87,6 +90,7 @@ __all__ = [
     "recompute_grad",
     "register_gradient",
     "scan",
+    "set_trace",
     "stop_gradient",
     "switch",
     "value_and_grad",

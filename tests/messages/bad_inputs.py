@@ -29,6 +29,19 @@ def local_array(x: Any) -> Any:
     return x @ weights
 
 
+def checked(f: Callable[..., Any], *arrays: Any) -> Any:
+    """A gradient with tj.debug_nans."""
+    with np.errstate(all="ignore"), tj.debug_nans():
+        return tj.value_and_grad(compiled(f))(*arrays)
+
+
+def taped_and_checked(f: Callable[..., Any]) -> Any:
+    with tj.debug_nans(), tj.GradientTape() as tape:
+        x = tj.constant(X - 1.0)
+        tape.watch(x)
+        return f(x)
+
+
 def solver(x: Any) -> Any:
     @tj.custom_gradient
     def root(a: Any) -> Any:
@@ -214,6 +227,14 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "a missing argument": lambda: compiled(lambda x, y: x)(X),
     "an unknown argument": lambda: compiled(lambda x: x)(X, z=1),
     "an unknown option": lambda: tj.function(lambda x: x, exakt=True),
+    "a logarithm of zero": lambda: checked(lambda x: np.sum(np.log(x)), X - 1.0),
+    "an exponential that overflows": lambda: checked(lambda x: np.exp(x * 1e3).sum(), X),
+    "a slope at zero": lambda: checked(lambda x: np.sum(np.sqrt(x)), X - 1.0),
+    "a difference of infinities": lambda: checked(
+        lambda x, y: np.sum(x - y), X * np.inf, X * np.inf
+    ),
+    "an argument with nan": lambda: checked(lambda x: np.sum(x), X * np.nan),
+    "a tape at zero": lambda: taped_and_checked(np.log),
     "no threads": lambda: tj.function(lambda x: x, threads=0),
     "no spec": lambda: tj.function(lambda x: x, input_signature=[np.float64]),
     "a size that is needed": lambda: compiled(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),

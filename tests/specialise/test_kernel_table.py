@@ -6,6 +6,10 @@ import threading
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pytest
+
+import tracejit as tj
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.trace.signature import Call
 
@@ -98,6 +102,27 @@ def test_a_kernel_for_one_call_is_shown_and_not_asked() -> None:
         table.add(compiled(key).kernel)
     assert [one.key for one in table.kernels] == ["1", "2"]
     assert table.calls == ()
+
+
+def test_the_arguments_of_the_kernel_are_known_without_a_call() -> None:
+    weights = np.ones(2)
+    count = tj.Variable(1.0)
+
+    def loss(x: Any, *, parts: Any, scale: Any = 2.0) -> Any:
+        count.assign_add(1.0)
+        return np.sum(x * parts["b"] * weights) * scale * count
+
+    f = tj.function(loss, cache=False)
+    x, b = np.arange(2.0), np.ones(2)
+    f(x, parts={"b": b})
+    (made,) = f._table.compiled
+    arrays = made.arrays((x,), {"parts": {"b": b}})
+    assert arrays[0] is x and arrays[1] is b
+    assert any(one is weights for one in arrays)
+    assert count.numpy() == 2.0
+    assert made.kernel.forward(*arrays) is not None
+    with pytest.raises(LookupError, match="does not fit"):
+        made.arrays((x[:1],), {"parts": {"b": b}})
 
 
 def test_clearing_keeps_the_count() -> None:

@@ -245,7 +245,7 @@ def test_the_words_name_what_changed_and_what_raised() -> None:
     )
     _f, call = kernel()
     (told,) = warned(call, 2)
-    assert "LinAlgError: Matrix is not positive definite (f:" in str(told.message)
+    assert "LinAlgError: Matrix is not positive definite (test_uncompiled.py:" in str(told.message)
     _f, call = decision()
     (told,) = warned(call, 2)
     assert "Python goes by what a callback answers" in str(told.message)

@@ -78,7 +78,22 @@ def a_fallback_that_hides_a_mistake() -> None:
         np.exp(VECTOR)
 
 
+def checked(f: Any, number: float) -> Any:
+    """A gradient under tj.debug_nans."""
+    with np.errstate(all="ignore"), tj.debug_nans():
+        return tj.value_and_grad(lambda x: f(x))(np.float64(number))
+
+
+def an_eager_logarithm_of_zero() -> Any:
+    with np.errstate(all="ignore"), tj.debug_nans():
+        return np.log(tj.constant(0.0))
+
+
 TRIGGERS: dict[str, Callable[[], Any]] = {
+    "non-finite": lambda: checked(np.log, 0.0),
+    "non-finite-gradient": lambda: checked(np.sqrt, 0.0),
+    "non-finite-argument": lambda: checked(np.sqrt, np.nan),
+    "non-finite-eager": an_eager_logarithm_of_zero,
     "strict": a_fallback_that_hides_a_mistake,
     "value-needed": lambda: run(lambda x: float(x), np.array(1.0)),
     "unsupported-function": lambda: run(lambda x: np.packbits(x), VECTOR),
@@ -263,6 +278,7 @@ def out_of_its_body() -> Any:
 
 
 PUBLIC: dict[str, Callable[[], Any]] = {
+    **{row: TRIGGERS[row] for row in TRIGGERS if row.startswith("non-finite")},
     "loop": lambda: tj.function(lambda x: tj.while_loop(np.any, lambda v: v[:2], x))(VECTOR),
     "condition": lambda: tj.function(lambda x: tj.cond(x > 0, np.sin, np.cos, x))(VECTOR),
     "leaked-body": out_of_its_body,
@@ -373,6 +389,8 @@ WITHOUT_COLUMNS = {
     "rule-shape",
     "rule-type",
     "rule-variables",
+    "non-finite",
+    "non-finite-gradient",
     "tape-active",
     "two-runs",
 }
@@ -395,7 +413,7 @@ def test_a_public_error_shows_the_users_line_and_a_caret(row: str) -> None:
 
 
 # Raised by an operation on a Tensor outside recorded functions: its frames are Python's to show.
-BY_OPERATIONS = {"leaked", "out-of-sight", "taped"}
+BY_OPERATIONS = {"leaked", "non-finite-eager", "out-of-sight", "taped"}
 
 
 @pytest.mark.parametrize("row", sorted(PUBLIC.keys() - BY_OPERATIONS))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from tracejit.cache.standalone import load_file, load_sealed, save
 from tracejit.cache.store import Store
 from tracejit.codegen.header import ungrouped
 from tracejit.compiler import pipeline
+from tracejit.debug.switch import SWITCH, Mode
 from tracejit.ir.graph import Graph
+from tracejit.ir.location import Location
 from tracejit.runtime.allocator import keep_freed_memory
 from tracejit.runtime.blas import on_one_blas_thread
 from tracejit.runtime.buffer_pool import recycled_empty
@@ -29,6 +32,9 @@ from tracejit.support.garbage import collection_paused
 from tracejit.support.options import Options
 from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
+
+if TYPE_CHECKING:
+    from tracejit.debug.profile import Profile
 
 ENTRIES = ("forward", "backward", "value_and_grad")
 
@@ -68,6 +74,7 @@ class Kernel:
         self.place = place
         self._graph = graph
         self._functions = equipped(module, threads, recycle)
+        SWITCH.add(self)
 
     @property
     def name(self) -> str:
@@ -133,6 +140,67 @@ class Kernel:
         """value_and_grad(*arrays): the result and the gradients."""
         self._gradient_part("gradient")
         return self._functions["value_and_grad"]
+
+    @property
+    def files(self) -> Mapping[Location, tuple[str, int]]:
+        """The file and absolute line of each of the user's lines, where they are known."""
+        return self._graph.files if self._graph is not None else {}
+
+    def checked(self, results_only: bool = False) -> Kernel:
+        """This kernel with every operation checked: it stops at the first nan or infinity that is
+        computed from finite numbers, and answers the same bits otherwise.
+
+        The NonFiniteError, a FloatingPointError, names the user's line, the generated line and the
+        ranges of the operands; of a gradient it says that the value was finite. An argument that is
+        not finite is named where it has reached a result. With `results_only` a value that no
+        result depends on may be anything: one that np.where leaves out, say. `tj.debug_nans`
+        checks all kernels.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> kernel = tj.function(lambda x: np.sqrt(x)).kernel(np.ones(3))
+        >>> kernel.checked().forward(np.ones(3))
+        array([1., 1., 1.])
+        """
+        checked_module = import_module("tracejit.debug.watch").checked_module
+        module = checked_module(self.module, self.files, Mode(results_only))
+        return Kernel(module, self._graph, 1)
+
+    def profile(self, *arrays: Any, repeat: int = 5, function: str | None = None) -> Profile:
+        """Time each line in one call of `function` (forward, backward or value_and_grad, which is
+        the default where there is one) with the arrays that `forward` takes.
+
+        The fastest of `repeat` calls counts. `Profile.lines` has a record for each of the user's
+        lines: place, text, seconds, bytes written, calls and share; `Profile.generated` has
+        seconds, bytes and calls of each generated line, by number. It prints as a table. Tiles run
+        in turn on one thread, and a callback is called as often as the kernel.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> kernel = tj.grad(lambda x: np.sum(x * x)).kernel(np.ones(3))
+        >>> kernel.profile(np.ones(3)).lines[0].calls
+        1
+        """
+        profile_of = import_module("tracejit.debug.profiler").profile_of
+        given = function or self._main
+        if given != "forward":
+            self._gradient_part("gradient")
+        found: Profile = profile_of(self.module, self.files, given, arrays, repeat, equipped)
+        return found
+
+    def debug(self, *arrays: Any, function: str | None = None) -> Any:
+        """Call `function` (value_and_grad where there is one, else forward) in pdb, which stops at
+        its first generated line; return what it returns.
+
+        `tj.set_trace()` is for a call of the compiled function itself: one `step` leads there.
+        """
+        run_in_pdb = import_module("tracejit.debug.stepping").run_in_pdb
+        return run_in_pdb(getattr(self, function or self._main), arrays)
+
+    @property
+    def _main(self) -> str:
+        """The function that computes all that the kernel does."""
+        return "value_and_grad" if "gradient" in self.signature else "forward"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a stand-alone module to `path`: it imports numpy alone. Large constants go beside

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tracejit.debug.notes import add_note, is_of_kernel
 from tracejit.ops.effects import CALLBACK
 from tracejit.runtime.identity import NotApart
-from tracejit.runtime.notes import add_note, is_of_kernel
 from tracejit.specialise import eager_mode
 from tracejit.specialise.arguments import check_containers, eager_source, plain_leaf, write_plainly
 from tracejit.specialise.callee import Callee, Form
@@ -134,6 +134,8 @@ class Fallback(NamedTuple):
             return False
         if self.is_switched_off():
             return False  # it was Python that raised
+        if type(error).__module__ == "bdb":
+            return False  # the user has left the debugger
         if isinstance(error, NotApart):
             labelled = map(has_labelled_inside, (*args, *kwargs.values()))
             return self.callee.form is Form.PLAIN and not any(labelled)

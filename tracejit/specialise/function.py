@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, ov
 
 from tracejit.autodiff.request import Request
 from tracejit.compiler.kernel import Kernel
+from tracejit.debug.stepping import on_one_line
 from tracejit.runtime.dispatch import MISS
 from tracejit.runtime.processors import is_number_of_threads
 from tracejit.runtime.single_flight import SingleFlight
@@ -29,6 +30,9 @@ from tracejit.trace.decisions import Failed
 from tracejit.trace.floating import QUIET, STATE
 from tracejit.trace.record import current_recording
 from tracejit.trace.signature import Call, inside_method, is_no_spec
+
+if TYPE_CHECKING:
+    from tracejit.debug.profile import Profile
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -97,6 +101,7 @@ class Function(Generic[P, R_co]):
         self._fallback = Fallback(callee, table, history.uncompiled)
         self._slow_path = SlowPath(callee, table, specialiser, self._fallback, options.max_paths)
 
+    @on_one_line
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
         result: R_co
         try:
@@ -212,6 +217,20 @@ class Function(Generic[P, R_co]):
     def compiled_call(self, call: Call) -> CompiledCall | None:
         """The kernel made so far that takes a call like this one, with its entry."""
         return self._table.find(call)
+
+    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
+        """Time each line of the kernel for a call with these arguments, see `Kernel.profile`.
+
+        Assignments to Variables and writes into arguments do not take place.
+        """
+        try:
+            request = self._callee.note(self._callee.bind(args, kwargs))
+            found = self._table.find(request.call) or self._specialiser.generalise(request)
+        except TracejitError as error:
+            raise shown(error) from None
+        except Failed:
+            raise shown(fail("not-compiled", places.here(), function=self.name)) from None
+        return found.kernel.profile(*found.arrays(args, kwargs))
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
         """Explain why each kernel was made, and how to have fewer; of a call with these arguments,

@@ -6,7 +6,8 @@ Threads read it without a lock: what they read is replaced as a whole, never cha
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from types import FunctionType
+from typing import Any, NamedTuple, NoReturn
 
 from tracejit.compiler.kernel import Kernel
 from tracejit.runtime.dispatch import Entry
@@ -20,6 +21,30 @@ class CompiledCall(NamedTuple):
     entry: Entry
     kernel: Kernel
     call: Callable[..., Any]
+
+    def arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments that the kernel gets in such a call, which is not made."""
+
+        def take(*arrays: Any) -> NoReturn:
+            raise _Taken(arrays)
+
+        entry: Any = self.call
+        target = self.entry.target
+        space = {name: take if x is target else x for name, x in entry.__globals__.items()}
+        asked = FunctionType(entry.__code__, space, None, entry.__defaults__)
+        asked.__kwdefaults__ = entry.__kwdefaults__
+        try:
+            asked(*args, **kwargs)
+        except _Taken as taken:
+            return taken.arrays
+        raise LookupError(f"the call does not fit {self.kernel!r}")
+
+
+class _Taken(Exception):
+    """The arguments of a call that was not made."""
+
+    def __init__(self, arrays: tuple[Any, ...]) -> None:
+        self.arrays = arrays
 
 
 class KernelTable:

@@ -12,8 +12,8 @@ import sys
 import warnings
 from typing import NamedTuple
 
+from tracejit.debug.notes import is_of_kernel, line_in_kernel
 from tracejit.runtime.identity import NotApart
-from tracejit.runtime.notes import is_of_kernel, line_in_kernel
 from tracejit.runtime.single_flight import Mutex
 from tracejit.specialise.trace_tree import MAX_NODES
 from tracejit.support.errors import TracejitWarning

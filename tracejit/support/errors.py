@@ -33,6 +33,7 @@ from tracejit.support.exceptions import (
     LeakedTensorError,
     MatrixShapeError,
     NoGradientError,
+    NonFiniteError,
     NotAnOpError,
     RecomputeError,
     RegisteredError,
@@ -58,7 +59,8 @@ from tracejit.support.gradient_errors import GRADIENT_ERRORS
 __all__ = [
     "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "ExportError",
     "GradientError", "GraphError", "ImpureError", "InPlaceError", "KernelError",
-    "LeakedTensorError", "NoGradientError", "NotAnOpError", "RecomputeError", "RegisteredError",
+    "LeakedTensorError", "NoGradientError", "NonFiniteError", "NotAnOpError", "RecomputeError",
+    "RegisteredError",
     "Row", "RuleError", "RuleTypeError", "SeedError", "ShapeError", "StrictError",
     "TapeArgumentError", "TapeError", "TapeStateError", "TracejitError", "TracejitWarning",
     "UnsupportedError", "ValueNeededError", "WatchError", "Where", "fail", "placed",
@@ -297,6 +299,32 @@ ERRORS: dict[str, Row] = {
         "{file} is there already: {problem}.",
         "tj.export replaces what tracejit has written, and nothing that holds work of yours.",
         "move the file away, write to another path, or pass overwrite=True.",
+    ),
+    "non-finite": Row(
+        NonFiniteError,
+        "{expression} {found}, in {part} of {function}.",
+        "{generated} has operands that {premise}: {operands}.",
+        "follow these ranges back to the argument that they come from; results_only=True allows "
+        "what no result depends on, such as the side that np.where leaves out.",
+    ),
+    "non-finite-gradient": Row(
+        NonFiniteError,
+        "{value}, but the gradient of {function} is not finite: {expression} {found}, in {part}.",
+        "{generated} has operands that {premise}: {operands}.",
+        "give the function a finite slope there: np.sqrt(x + tiny), np.where around the argument "
+        "and not around the result alone, or tj.custom_gradient.",
+    ),
+    "non-finite-argument": Row(
+        NonFiniteError,
+        "{argument} of {function} holds {found}.",
+        "it was so before any line ran, and there is {result}.",
+        "look at where the argument comes from; np.isfinite(...) tells.",
+    ),
+    "non-finite-eager": Row(
+        NonFiniteError,
+        "the result of {op} {found}.",
+        "its operands {premise}: {operands}.",
+        "follow these ranges back to where they come from.",
     ),
     "strict": Row(
         StrictError,

@@ -75,6 +75,10 @@ class StrictError(TracejitError, RuntimeError):
     """A mistake of tracejit that a fallback to Python would hide, under TRACEJIT_STRICT=1."""
 
 
+class NonFiniteError(TracejitError, FloatingPointError):
+    """A value that became nan or infinite in a checked kernel."""
+
+
 class LeakedTensorError(TracejitError, RuntimeError):
     """A Tensor kept from a recording that has ended, or used on another thread."""
 

@@ -164,10 +164,10 @@ class ConditionSet:
             tests.setdefault(condition.spelling(bind), condition)
         if not tests:
             return None
-        lines = ["def guards_hold():", "    try:", "        return (", "            True"]
-        lines += [f"            and {test}" for test in tests]
-        lines += ["        )", "    except Exception:  # what is read has no such part any more"]
-        lines += ["        return False"]
+        # On one line, which a debugger passes in one step.
+        lines = ["def guards_hold():", f"    try: return True and {' and '.join(tests)}"]
+        lines += ["    except Exception: return False"]  # what is read has no such part any more
+        space["__name__"] = __name__  # by which a debugger may skip it
         exec(_code("\n".join(lines)), space)
         return Guards(space["guards_hold"], tuple(tests.values()))
 

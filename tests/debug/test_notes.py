@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.runtime.notes import add_note
+from tracejit.debug.notes import add_note
 
 SINGULAR = np.zeros((2, 2))
 
@@ -50,7 +50,7 @@ def test_the_note_cites_the_users_line() -> None:
             assert not notes
         else:
             (note,) = notes
-            assert "inverse:2" in note
+            assert f"{Path(__file__).name}:{inverse.__code__.co_firstlineno + 2}  " in note
             assert "inverted = np.linalg.inv(shifted)" in note
 
 

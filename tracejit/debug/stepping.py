@@ -1,0 +1,74 @@
+"""Stepping into kernels: debuggers that skip the checks between a call and its kernel, and checks
+that any debugger passes in few steps."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., object])
+
+# Objects/locations.md of CPython: an entry without columns, for at most 8 units of code.
+_NO_COLUMNS = 0x80 | 13 << 3
+_MOST_UNITS = 8
+# Objects/lnotab_notes.txt of CPython 3.10: at most 254 bytes of code a pair.
+_MOST_BYTES = 254
+PACKAGES = (
+    "api", "autodiff", "cache", "codegen", "compiler", "debug", "eager", "ir", "ops", "passes",
+    "runtime", "schedule", "specialise", "support", "trace",
+)  # fmt: skip
+OWN = tuple(f"tracejit.{package}.*" for package in PACKAGES)
+"""Patterns of the modules that a debugger skips: all of tracejit but its kernels."""
+
+
+def set_trace(header: str | None = None) -> None:
+    """Enter pdb at the calling line. One `step` from the call of a compiled function leads straight
+    to its kernel.
+
+    `pdb.set_trace` stops in the checks between them, too. `PYTHONBREAKPOINT=tracejit.set_trace`
+    lets `breakpoint()` mean this one.
+    """
+    debugger = _debugger()
+    if header is not None:
+        debugger.message(header)
+    debugger.set_trace(sys._getframe(1))
+
+
+def run_in_pdb(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
+    """function(*arrays), in pdb from its first line on."""
+    return _debugger().runcall(function, *arrays)
+
+
+def _debugger() -> Any:
+    """A pdb that skips tracejit."""
+    return import_module("pdb").Pdb(skip=OWN)
+
+
+def on_one_line(function: F) -> F:
+    """`function`, all of whose code is on the line below the decorator: stepping with pdb stops
+    there once and then in what it calls. Speed and behaviour are the same.
+
+    >>> @on_one_line
+    ... def double(x):
+    ...     y = x + x
+    ...     return y
+    >>> double(2), len({line for _, _, line in double.__code__.co_lines()})
+    (4, 1)
+    """
+    made = cast(FunctionType, function)
+    code = made.__code__
+    length = len(code.co_code)
+    below = 1  # the line of `def` is that of the decorator and one
+    table = bytearray()
+    if sys.version_info >= (3, 11):
+        for start in range(0, length // 2, _MOST_UNITS):
+            units = min(_MOST_UNITS, length // 2 - start)
+            table += bytes((_NO_COLUMNS | (units - 1), 0 if start else 2 * below))
+    else:
+        for start in range(0, length, _MOST_BYTES):
+            table += bytes((min(_MOST_BYTES, length - start), 0 if start else below))
+    made.__code__ = code.replace(co_linetable=bytes(table))
+    return function
