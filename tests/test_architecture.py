@@ -25,7 +25,7 @@ PACKAGE = ROOT / "tracejit"
 
 PACKAGES = (
     "support", "ir", "ops", "passes", "trace", "autodiff", "schedule", "codegen", "cache",
-    "runtime", "compiler", "eager", "specialise", "api",
+    "runtime", "explorer", "compiler", "eager", "specialise", "api",
 )  # fmt: skip
 SURFACE = ("__init__", "__main__", "cli", "demo", "kernels", "numpy", "scipy")
 RANKS = {

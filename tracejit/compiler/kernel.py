@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from tracejit.cache.key import key_of
 from tracejit.cache.settings import default_path
 from tracejit.cache.standalone import load_file, load_sealed, save
 from tracejit.cache.store import Store
+from tracejit.codegen.marks import marking
+from tracejit.codegen.module import Module
 from tracejit.compiler import pipeline
-from tracejit.ir.graph import Graph
+from tracejit.ir.graph import Graph, Node
 from tracejit.runtime.allocator import keep_freed_memory
 from tracejit.runtime.blas import on_one_blas_thread
 from tracejit.runtime.buffer_pool import recycled_empty
@@ -32,6 +34,18 @@ from tracejit.trace.places import PACKAGE
 ENTRIES = ("forward", "backward", "value_and_grad")
 
 
+class MadeFrom(NamedTuple):
+    """All that the text of a kernel was generated from, but its key."""
+
+    recorded: pipeline.Recorded
+    exact: bool
+    memory_budget: int | None
+
+    def generate(self, key: str) -> Module:
+        """The module of this content key."""
+        return pipeline.generate(self.recorded, key, self.exact, self.memory_budget)
+
+
 class Kernel:
     """A generated module: its text, its functions, its file.
 
@@ -42,20 +56,20 @@ class Kernel:
     def __init__(
         self,
         module: ModuleType,
-        graph: Graph | None = None,
+        made_from: MadeFrom | None = None,
         threads: int | None = None,
         recycle: bool = False,
         place: str = "",
     ) -> None:
-        """The kernel in `module`, which no other kernel has; `graph` is what it was generated from,
-        where that is known, and `place` where the user's function stands in this process. Its
+        """The kernel in `module`, which no other kernel has; `made_from` is what it was generated
+        from, where that is known, and `place` where the user's function stands in this process. Its
         tiles, where it has any, run on up to so many `threads`, and the large arrays that they fill
         are handed out again where it may `recycle` them."""
         self.module = module
         self.threads = threads
         self.recycle = recycle
         self.place = place
-        self._graph = graph
+        self._made_from = made_from
         self._functions = equipped(module, threads, recycle)
 
     @property
@@ -66,9 +80,9 @@ class Kernel:
     @property
     def graph(self) -> Graph:
         """The graph after differentiation and before any pass; prints as text."""
-        if self._graph is None:
+        if self._made_from is None:
             raise AttributeError(f"{self.name} was loaded as text, which holds no graph")
-        return self._graph
+        return self._made_from.recorded.graph
 
     @property
     def source(self) -> str:
@@ -121,6 +135,22 @@ class Kernel:
         Its last line is a hash that finds later changes, and proves nothing about who made them.
         """
         save(self.source, self.module.__npz__, path)
+
+    def marked(self) -> tuple[str, list[Node]] | None:
+        """The text as it is generated once more with marks, and the nodes that these number; None
+        where the kernel was loaded as text. See `codegen/marks.py`."""
+        made_from = self._made_from
+        if made_from is None:
+            return None
+        sizes = made_from.recorded.graph.sizes
+        with collection_paused(), marking() as nodes:
+            if sizes is None:
+                return made_from.generate(self.key).text, nodes
+            sizes.is_over = False
+            try:
+                return made_from.generate(self.key).text, nodes
+            finally:
+                sizes.end()
 
     def _gradient_part(self, part: str) -> Any:
         if part not in self.signature:
@@ -190,15 +220,16 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
     name = pipeline.name_of(recorded, key)
     store = Store(default_path() if options.cache else None)
     module = store.get(name, key)
+    made_from = MadeFrom(recorded, exact, memory_budget)
     if module is None:
-        text, constants, notice = pipeline.generate(recorded, key, exact, memory_budget)
+        text, constants, notice = made_from.generate(key)
         if notice:
             warnings.warn(notice, TracejitWarning, stacklevel=places.user_depth())
         module = store.put(name, text, constants)
     share_constants(module, recorded.graph)
     place = recorded.origin.place
     cite(module, recorded.origin.file, place)
-    return Kernel(module, recorded.graph, options.threads, options.recycle, place)
+    return Kernel(module, made_from, options.threads, options.recycle, place)
 
 
 def cite(module: ModuleType, file: str, place: str) -> None:
