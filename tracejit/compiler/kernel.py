@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from tracejit.cache.store import Store
 from tracejit.codegen.marks import marking
 from tracejit.codegen.module import Module
 from tracejit.compiler import pipeline
+from tracejit.explorer.source import Source
 from tracejit.ir.graph import Graph, Node
 from tracejit.runtime.allocator import keep_freed_memory
 from tracejit.runtime.blas import on_one_blas_thread
@@ -85,10 +87,9 @@ class Kernel:
         return self._made_from.recorded.graph
 
     @property
-    def source(self) -> str:
-        """The text of the module."""
-        text: str = self.module.__source__
-        return text
+    def source(self) -> Source:
+        """The text of the module, a str; a notebook shows it highlighted."""
+        return Source(self.module.__source__)
 
     @property
     def path(self) -> Path | None:
@@ -135,6 +136,28 @@ class Kernel:
         Its last line is a hash that finds later changes, and proves nothing about who made them.
         """
         save(self.source, self.module.__npz__, path)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, profile: Any = None) -> str:
+        """A page that shows the user's code beside the functions of this kernel, as one HTML file
+        that needs no network. It is returned, and written to `path` where one is given.
+
+        What was made from a line lights up with it, down to the expression. `profile`, of
+        `kernel.profile(*args)`, shows the time and the memory that each line takes. Of a kernel
+        that was loaded as text the page shows the lines that it cites.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> squares = tj.value_and_grad(lambda x: np.sum(x * x))
+        >>> squares.kernel(np.ones(3)).to_html().startswith("<!doctype html>")
+        True
+        """
+        page: str = import_module("tracejit.explorer.show").kernel_page(self, path, profile)
+        return page
+
+    def _repr_html_(self) -> str:
+        """The small explorer that a notebook shows."""
+        fragment: str = import_module("tracejit.explorer.show").kernel_fragment(self)
+        return fragment
 
     def marked(self) -> tuple[str, list[Node]] | None:
         """The text as it is generated once more with marks, and the nodes that these number; None

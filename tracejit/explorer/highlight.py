@@ -92,8 +92,8 @@ def _line(line: str, words: Sequence[tuple[int, int, str]], spans: Sequence[Span
                 made.append(f"<span {span.attributes}>")
                 ends.append(min(span.stop, ends[-1]) if ends else span.stop)
         if place < following:
-            text, tag = escaped(line[place:following]), tags.get(place)
-            made.append(text if tag is None else f"<{tag}>{text}</{tag}>")
+            text, style = escaped(line[place:following]), tags.get(place)
+            made.append(text if style is None else f"<{style}>{text}</{style}>")
     return "".join([*made, "</span>" * len(ends)])
 
 

@@ -18,6 +18,7 @@ from tracejit.ir.location import Location
 from tracejit.support.parsing import parse
 
 _CITED = re.compile(r"( +)# (.+?):(\d+)(?:  (.*?))?(?:    \[(.*)\])?")
+_DIGITS = re.compile(r"\d+")
 _FUNCTION = re.compile(r"def (\w+)\(")
 
 
@@ -67,11 +68,12 @@ def cited_pieces(text: str) -> Iterator[Piece]:
     for number, line in enumerate(text.split("\n"), 1):
         found = _CITED.fullmatch(line)
         if found is not None:
-            indent, function, at, statement, note = found.groups("")
-            cited = len(indent), Location(function, int(at), statement, note)
+            margin, function, at, statement, note = found.groups("")
+            cited = len(margin), Location(function, int(at), statement, note)
             continue
         indent = len(line) - len(line.lstrip(" "))
-        if cited is None or not line or indent < cited[0]:
+        ends = not line or (cited is not None and indent < cited[0])
+        if cited is None or ends or line.startswith("return ", indent):
             cited = None
         else:
             yield Piece(number, indent, number, len(line), cited[1])
@@ -136,13 +138,8 @@ class _Marks:
             raise Mismatch
 
     def _statement(self, plain: Any, marked: Any, node: Node | None) -> Iterator[Piece]:
-        is_plain = not isinstance(plain, (ast.Delete, ast.Return))
-        if is_plain and node is not None and node.where is not None:
-            end: Any = plain
-            if getattr(plain, "body", None):  # the head alone
-                end = next(
-                    part for name in ("test", "iter") if (part := getattr(plain, name, None))
-                )
+        end = _end_of_head(plain)
+        if end is not None and node is not None and node.where is not None:
             yield self._piece(plain, end, node)
         for name in plain._fields:
             one, other = getattr(plain, name), getattr(marked, name)
@@ -172,7 +169,8 @@ class _Marks:
         if type(plain) is not type(marked):
             raise Mismatch
         if not isinstance(plain, ast.AST):
-            if repr(plain) != repr(marked):
+            # Constants may have other numbers in their names when a module is generated once more.
+            if _DIGITS.sub("", repr(plain)) != _DIGITS.sub("", repr(marked)):
                 raise Mismatch
             return
         for name in plain._fields:
@@ -193,6 +191,21 @@ class _Marks:
         if self._ascii:
             return offset
         return len(self._lines[line - 1].encode()[:offset].decode())
+
+
+def _end_of_head(statement: Any) -> Any:
+    """The part with which a statement ends, or the head of one that has a body; None where none of
+    it is computed for a node."""
+    match statement:
+        case ast.Delete() | ast.Return() | ast.Try():
+            return None
+        case ast.For():
+            return statement.iter
+        case ast.If() | ast.While():
+            return statement.test
+        case ast.With():
+            return statement.items[-1].context_expr
+    return statement
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:

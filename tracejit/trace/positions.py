@@ -95,17 +95,18 @@ def _extents(code: CodeType) -> list[Extent | None]:
     """The expression of each instruction; none before Python 3.11."""
     lines = linecache.getlines(code.co_filename)
     known: Any = getattr(code, "co_positions", tuple)
-    return [_extent(*position, lines) for position in known()]
+    return [_extent(lines, *position) for position in known()]
 
 
 def _extent(
-    line: int | None, end_line: int | None, start: int | None, stop: int | None, lines: list[str]
+    lines: list[str], line: int | None, end_line: int | None, start: int | None, stop: int | None
 ) -> Extent | None:
     if line is None or end_line is None or start is None or stop is None:
         return None
     if not 0 < line <= end_line <= len(lines):
         return None
-    return Extent(line, _column(lines[line - 1], start), end_line, _column(lines[end_line - 1], stop))
+    column, end_column = _column(lines[line - 1], start), _column(lines[end_line - 1], stop)
+    return Extent(line, column, end_line, end_column)
 
 
 def _column(line: str, offset: int) -> int:
