@@ -44,8 +44,8 @@ def _shape(line: str) -> str:
 
 
 def repeats(shapes: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Where lines of these shapes repeat: the first of them, the length of a step and the number
-    of steps. The shortest step that repeats longest is taken, from the top.
+    """The places where lines of these shapes repeat: the first line, the length of a step, and the
+    number of steps. The shortest step that repeats longest is taken, from the top.
 
     >>> list(repeats(["a", *["b", "c"] * 6, "d"]))
     [(1, 2, 6)]

@@ -32,7 +32,7 @@ class Point(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where nodes stand, by number; the points that each edge goes through; and the size."""
+    """The centers of nodes, by number; the points that each edge goes through; and the size."""
 
     centers: list[Point]
     routes: list[list[Point]]

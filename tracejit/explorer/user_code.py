@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 from tracejit.explorer.highlight import Span, split_at_lines
 from tracejit.ir.location import Location
 from tracejit.support.parsing import parse
-from tracejit.support.words import file_name
-from tracejit.trace.places import source_file
+from tracejit.support.words import file_name, printable
+from tracejit.trace.places import SourceFile, source_file
 from tracejit.trace.positions import Extent, extent_of
 
+NO_TEXT = "# the text of this line is not known"
 Files = Mapping[Location, tuple[str, int]]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -44,20 +45,24 @@ class Listing(NamedTuple):
     whole: bool
 
 
+def cited_as(where: Location) -> tuple[str, str]:
+    """A location as a comment cites it: by the function's own name, without its note."""
+    return where.short, printable(where.text)
+
+
 class Numbers:
     """The numbers of the user's statements and expressions."""
 
     def __init__(self) -> None:
         """Begin with no place."""
-        self.statements: dict[tuple[str, int, str], int] = {}
+        self.statements: dict[Location, int] = {}
         self.wheres: list[Location] = []
         self.expressions: dict[tuple[int, Extent], int] = {}
         self.inside: dict[int, int] = {}
 
     def statement(self, where: Location) -> int:
         """The number of the statement of a location."""
-        name = where.function.rpartition(".")[2]
-        key = name, where.line, where.text
+        key = where._replace(note="")
         if key not in self.statements:
             self.statements[key] = len(self.statements)
             self.wheres.append(where)
@@ -77,20 +82,24 @@ class Numbers:
 
 def listings_of(numbers: Numbers, files: Files, root: CodeType | None = None) -> list[Listing]:
     """The functions of all numbered places, that of `root` first."""
-    known: dict[str, set[int]] = {}
+    known: dict[str, dict[int, bool]] = {}
     cited: dict[str, list[int]] = {}
     lines: dict[tuple[str, int], list[int]] = {}
+    places = {cited_as(where): file for where, file in files.items()}
     for number, where in enumerate(numbers.wheres):
-        found = files.get(where._replace(note=""))
+        found = files.get(where._replace(note="")) or places.get(cited_as(where))
         if found is not None and _is_unchanged(where, *found):
-            known.setdefault(found[0], set()).add(found[1])
+            filename, line = found
+            wanted = known.setdefault(filename, {})
+            wanted[line] = wanted.get(line, False) or not where.function.endswith(".lambda")
             lines.setdefault(found, []).append(number)
         else:
             cited.setdefault(where.function.rpartition(".")[2], []).append(number)
     first: tuple[str, int] | None = None
     if root is not None and linecache.getlines(root.co_filename):
         first = root.co_filename, root.co_firstlineno
-        known = {first[0]: {first[1], *known.pop(first[0], ())}, **known}
+        is_whole = root.co_name != "<lambda>"
+        known = {first[0]: {first[1]: is_whole} | known.pop(first[0], {}), **known}
     listings = [
         listing
         for filename, wanted in known.items()
@@ -109,17 +118,27 @@ def _begins(listing: Listing, first: tuple[str, int]) -> bool:
 
 def _is_unchanged(where: Location, filename: str, line: int) -> bool:
     """Return whether the statement still stands at a line of a file."""
-    texts = linecache.getlines(filename)
-    if not 0 < line <= len(texts):
+    if not 0 < line <= len(linecache.getlines(filename)):
         return False
-    source = source_file(filename)
-    return where.text in (source.line(line), source.text(line)) or line in source.shared
+    source = _source_of(filename)
+    texts = [printable(source.line(line)), printable(source.text(line))]
+    return printable(where.text) in texts or line in source.shared
+
+
+def _source_of(filename: str) -> SourceFile:
+    """The file as it is read now: that which was recorded may have been another."""
+    known, lines = source_file(filename), linecache.getlines(filename)
+    return known if known.lines == lines else SourceFile(lines)
 
 
 def _functions(
-    filename: str, wanted: set[int], lines: Mapping[tuple[str, int], list[int]], numbers: Numbers
+    filename: str,
+    wanted: Mapping[int, bool],
+    lines: Mapping[tuple[str, int], list[int]],
+    numbers: Numbers,
 ) -> Iterable[Listing]:
-    """The functions of a file that these lines are in, each whole."""
+    """The functions of a file that these lines are in, each whole; of a lambda, whose lines are
+    not wanted whole, the statement."""
     texts = [line.rstrip("\n") for line in linecache.getlines(filename)]
     extents: dict[int, list[tuple[int, Extent]]] = {}
     for (statement, extent), number in numbers.expressions.items():
@@ -145,7 +164,7 @@ def _functions(
 
 def _end_of_header(filename: str, line: int) -> int:
     """The last line of the statement at a line, without the body of a compound one."""
-    node: Any = source_file(filename).statement(line)
+    node: Any = _source_of(filename).statement(line)
     if node is None:
         return line
     body = getattr(node, "body", None)
@@ -158,29 +177,24 @@ def _decorators(node: Any) -> list[int]:
     return [one.lineno for one in getattr(node, "decorator_list", ())] or [node.lineno]
 
 
-def _blocks(texts: Sequence[str], wanted: set[int]) -> list[range]:
-    """The functions around these lines, the innermost of each; one that stands inside another that
-    is shown is shown with it. Lines outside of all functions stand for themselves."""
+def _blocks(texts: Sequence[str], wanted: Mapping[int, bool]) -> list[range]:
+    """The functions around these lines, the innermost of each, or the statements, as it is wanted;
+    one that stands inside another that is shown is shown with it."""
     try:
         tree: ast.AST = parse("\n".join(texts))
     except (SyntaxError, ValueError):
         tree = ast.Module([], [])
-    functions = sorted(
-        (
-            range(min(_decorators(node)), (node.end_lineno or node.lineno) + 1)
-            for node in ast.walk(tree)
-            if isinstance(node, _FUNCTIONS)
-        ),
-        key=len,
-    )
-    statements = [
-        range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        for node in getattr(tree, "body", ())
-    ]
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    extents = [(range(min(_decorators(one)), (one.end_lineno or 0) + 1), one) for one in nodes]
+    extents.sort(key=lambda one: len(one[0]))
     found: set[range] = set()
-    for line in wanted:
-        around = [one for one in (*functions, *statements) if line in one]
-        found.add(around[0] if around else range(line, line + 1))
+    for line, is_whole in wanted.items():
+        around = [
+            (extent, node)
+            for extent, node in extents
+            if line in extent and (not is_whole or isinstance(node, _FUNCTIONS))
+        ] or [(extent, node) for extent, node in extents if line in extent]
+        found.add(around[0][0] if around else range(line, line + 1))
     joined: list[range] = []
     for block in sorted(found, key=lambda one: (one.start, -one.stop)):
         if joined and block.start < joined[-1].stop:
@@ -195,7 +209,7 @@ def _cited(name: str, statements: Sequence[int], numbers: Numbers) -> Listing:
     rows = sorted((numbers.wheres[number].line, number) for number in statements)
     lines = []
     for (line, number), (following, _) in pairwise([*rows, (rows[-1][0] + 1, 0)]):
-        lines.append(CodeLine(line, numbers.wheres[number].text, number))
+        lines.append(CodeLine(line, numbers.wheres[number].text or NO_TEXT, number))
         if following > line + 1:
             lines.append(CodeLine(0, "", None))
     return Listing(name, lines, False)
