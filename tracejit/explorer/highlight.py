@@ -115,7 +115,7 @@ def _words(lines: Sequence[str]) -> dict[int, list[tuple[int, int, str]]]:
                 begin = start + margin if number == first else 0
                 end = stop + margin if number == last else len(lines[number - 1])
                 found.setdefault(number - 1, []).append((begin, end, tag))
-    except (tokenize.TokenError, SyntaxError, IndexError):
+    except (tokenize.TokenError, SyntaxError, UnicodeError, IndexError):
         pass  # part of a statement: what comes after it has no style
     return found
 
