@@ -27,7 +27,7 @@ def test_later_steps_stand_behind_the_first() -> None:
     before, _, rest = text.partition("<details")
     inside, _, after = rest.partition("</details>")
     assert before == html[1] + html[2]
-    assert "19 more steps like this: lines 3 to 21" in inside
+    assert "19 more times the same: lines 3 to 21" in inside
     assert inside.endswith(html[21]) and "<p>COST<code>5</code></p>" in inside
     assert after == html[22]
 

@@ -6,14 +6,17 @@ that follow each other. What is left out of a drawing is said beside it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from tracejit.explorer.folding import repeats
 from tracejit.explorer.highlight import escaped
 from tracejit.explorer.layout import Layout, Point, layered
 from tracejit.explorer.user_code import Numbers
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.location import Location
 from tracejit.ir.printer import constant_text
 from tracejit.ir.subgraph import bodies_of
 
@@ -129,32 +132,55 @@ def _attributes(node: Node, numbers: Numbers) -> str:
 
 
 def _of_statements(graph: Graph, numbers: Numbers, backward: set[Node]) -> Drawing:
-    """A box for each run of nodes of one statement."""
-    boxes: list[Box] = []
-    place: dict[Value, int] = {}
-    edges: dict[tuple[int, int], None] = {}
+    """A box for each run of nodes of one statement; of runs that repeat, as the steps of a loop
+    that is written out do, one for all."""
     runs = [
-        (where, is_backward, list(nodes))
+        Run(where, is_backward, list(nodes))
         for (where, is_backward), nodes in groupby(
             graph.nodes, key=lambda node: (node.where, node in backward)
         )
     ]
-    for where, is_backward, nodes in runs[:MOST_STATEMENTS]:
-        title = "without a line" if where is None else where.text or where.short
-        count = f"{len(nodes)} node{'s' * (len(nodes) > 1)}"
-        detail = count if where is None else f"{where.short}, {count}"
-        attributes = "" if where is None else f" data-s={numbers.statement(where)}"
-        kind = "back" if is_backward else ""
-        boxes.append(Box(_shortened(title), _shortened(detail), kind, attributes))
-        for node in nodes:
-            for value in node.operands:
-                if value in place and place[value] != len(boxes) - 1:
-                    edges[place[value], len(boxes) - 1] = None
-            place.update((value, len(boxes) - 1) for value in node.results)
-    told = f"The graph has {len(graph.nodes)} nodes: a box stands for those of a statement."
-    if len(runs) > MOST_STATEMENTS:
-        told += f" The first {MOST_STATEMENTS} boxes of {len(runs)} are drawn."
+    owners = list(range(len(runs)))
+    for start, step, count in repeats([(run.where, run.is_backward) for run in runs], 1):
+        owners[start : start + step * count] = [*range(start, start + step)] * count
+    times = Counter(owners)
+    shown = sorted(times)[:MOST_STATEMENTS]
+    box_of = {owner: number for number, owner in enumerate(shown)}
+    place: dict[Value, int] = {}
+    edges: dict[tuple[int, int], None] = {}
+    for run, owner in zip(runs, owners, strict=True):
+        box = box_of.get(owner)
+        if box is None:
+            continue
+        for node in run.nodes:
+            before = [place[value] for value in node.operands if value in place]
+            edges.update({(one, box): None for one in before if one < box})
+            place.update((value, box) for value in node.results)
+    told = f"The graph has {len(graph.nodes)} nodes: a box stands for those of a statement"
+    told += ", or of a statement in all steps of a loop." if len(times) < len(runs) else "."
+    if len(times) > len(shown):
+        told += f" The first {len(shown)} boxes of {len(times)} are drawn."
+    boxes = [runs[owner].box(times[owner], numbers) for owner in shown]
     return _drawn(boxes, list(edges), told)
+
+
+class Run(NamedTuple):
+    """Nodes of one statement that follow each other."""
+
+    where: Location | None
+    is_backward: bool
+    nodes: list[Node]
+
+    def box(self, times: int, numbers: Numbers) -> Box:
+        """The box for it, and for what repeats it so many times."""
+        count = f"{len(self.nodes)} node{'s' * (len(self.nodes) > 1)}"
+        count = f"{times} times {count}" if times > 1 else count
+        kind = "back" if self.is_backward else ""
+        if self.where is None:
+            return Box("without a line", count, kind)
+        attributes = f" data-s={numbers.statement(self.where)}"
+        title = _shortened(self.where.text or self.where.short)
+        return Box(title, _shortened(f"{self.where.short}, {count}"), kind, attributes)
 
 
 def _shortened(text: str) -> str:

@@ -8,11 +8,12 @@ names. Where the same shapes follow each other again and again, those are the st
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 FEWEST_STEPS = 3
 FEWEST_LINES = 12
 LONGEST_STEP = 200
+MOST_TRIED = 8
 _NUMBER = re.compile(r"_?\d+(\.\d+)?")
 
 
@@ -26,7 +27,7 @@ def folded(
         for number in range(at, first + step):
             yield _with_cost(html[number], costs.get(number))
         at = first + step * count
-        others = f"{count - 1} more steps like this: lines {first + step} to {at - 1}"
+        others = f"{count - 1} more times the same: lines {first + step} to {at - 1}"
         yield f"<details class=fold><summary>{others}</summary>"
         for number in range(first + step, at):
             yield _with_cost(html[number], costs.get(number))
@@ -43,40 +44,37 @@ def _shape(line: str) -> str:
     return _NUMBER.sub("0", line)
 
 
-def repeats(shapes: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+def repeats(
+    shapes: Sequence[Hashable], fewest: int = FEWEST_LINES
+) -> Iterator[tuple[int, int, int]]:
     """The places where lines of these shapes repeat: the first line, the length of a step, and the
-    number of steps. The shortest step that repeats longest is taken, from the top.
+    number of steps; all steps are `fewest` lines or more. The step that repeats longest is taken,
+    from the top.
 
     >>> list(repeats(["a", *["b", "c"] * 6, "d"]))
     [(1, 2, 6)]
     """
-    places: dict[str, list[int]] = {}
+    places: dict[Hashable, list[int]] = {}
     for number, shape in enumerate(shapes):
         places.setdefault(shape, []).append(number)
     following: dict[int, list[int]] = {}
     for found in places.values():
         for position, number in enumerate(found):
-            following[number] = found[position + 1 : position + 5]
+            following[number] = found[position + 1 : position + 1 + MOST_TRIED]
     at = 0
     while at < len(shapes):
-        best = (0, 0)
-        for other in following[at]:
-            step = other - at
-            if step <= LONGEST_STEP:
-                count = _steps(shapes, at, step)
-                if count >= FEWEST_STEPS and count * step >= max(
-                    FEWEST_LINES, best[0] * best[1] + 1
-                ):
-                    best = count, step
-        count, step = best
-        if count:
-            yield at, step, count
-            at += step * count
+        tried = [other - at for other in following[at] if other - at <= LONGEST_STEP]
+        counts = [(_steps(shapes, at, step), step) for step in tried]
+        fitting = [(n * step, -step) for n, step in counts if n >= FEWEST_STEPS]
+        lines, step = max(fitting, default=(0, 0))
+        if lines >= fewest:
+            yield at, -step, lines // -step
+            at += lines
         else:
             at += 1
 
 
-def _steps(shapes: Sequence[str], at: int, step: int) -> int:
+def _steps(shapes: Sequence[Hashable], at: int, step: int) -> int:
     """The number of times that the lines from `at` on repeat themselves."""
     one = shapes[at : at + step]
     count = 1

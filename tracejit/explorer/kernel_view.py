@@ -12,7 +12,7 @@ from tracejit.explorer.panes import Code, Pane, code_of
 from tracejit.explorer.quantities import bytes_of, bytes_text, seconds_text, size_text
 from tracejit.explorer.story import ShownKernel, Story
 
-MOST_ROWS = 60
+MOST_ROWS = 24
 MOST_SIZES = 3
 _HEAD = re.compile(r"\A\"\"\"(.*?)\"\"\"\n", re.DOTALL)
 _SOURCE_IS_GONE = (
@@ -143,7 +143,7 @@ def _residuals(kernel: ShownKernel, code: Code) -> Iterator[str]:
         yield f"<tr{place}><td><code>{escaped(name)}</code><td><code>{escaped(residuals[name])}"
         yield f"</code><td class=num>{escaped(told)}<td class=bar>{bar}<td class=note>{note}</tr>"
     if len(rows) > MOST_ROWS:
-        yield f"<tr class=group><td colspan=5>and {len(rows) - MOST_ROWS} smaller ones</tr>"
+        yield f"<tr class=group><td colspan=5>and {len(rows) - MOST_ROWS} more</tr>"
     yield "</tbody></table></div></section>"
 
 

@@ -110,18 +110,22 @@
   all("svg.net").forEach((svg) => {
     fit(svg);
     let drag = null;
-    const moved = (event, factor = 1) => {
+    const moved = (by) => {
       const view = box(svg);
       const frame = svg.getBoundingClientRect();
-      view.x -= (event.x * view.width) / frame.width * factor;
-      view.y -= (event.y * view.height) / frame.height * factor;
+      view.x -= (by.x * view.width) / frame.width;
+      view.y -= (by.y * view.height) / frame.height;
     };
-    svg.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, y: event.clientY }; });
+    let far = 0;
+    svg.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, y: event.clientY }; far = 0; });
     svg.addEventListener("pointermove", (event) => {
       if (!drag) return;
+      far += Math.abs(event.clientX - drag.x) + Math.abs(event.clientY - drag.y);
       moved({ x: event.clientX - drag.x, y: event.clientY - drag.y });
       drag = { x: event.clientX, y: event.clientY };
     });
+    // What ends a drag is no click on a box.
+    svg.addEventListener("click", (event) => { if (far > 5) event.stopPropagation(); }, true);
     ["pointerup", "pointerleave", "pointercancel"].forEach((name) => svg.addEventListener(name, () => { drag = null; }));
     svg.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey && document.activeElement !== svg) return;
