@@ -69,16 +69,17 @@ def drawing_of(graph: Graph, numbers: Numbers, seed: str = "") -> Drawing:
 
 
 def backward_nodes(graph: Graph, seed: str) -> set[Node]:
-    """The nodes of the reverse pass: those that depend on the cotangent `seed`, and those that
-    compute a cotangent."""
-    seeds: set[Value] = {value for value in graph.inputs if value.name == seed}
-    found: set[Node] = set()
-    for node in graph.nodes:
-        is_bar = any(one.derived is not None and one.derived[1] == "_bar" for one in node.results)
-        if is_bar or not seeds.isdisjoint(node.operands):
-            found.add(node)
-            seeds.update(node.results)
-    return found
+    """The nodes of the reverse pass: the first that reads the cotangent `seed` and all after it,
+    which were recorded behind the forward pass; without a seed those that compute cotangents."""
+    seeds = [value for value in graph.inputs if value.name == seed]
+    for number, node in enumerate(graph.nodes):
+        if any(value in seeds for value in node.operands):
+            return set(graph.nodes[number:])
+    return {
+        node
+        for node in graph.nodes
+        if any(one.derived is not None and one.derived[1] == "_bar" for one in node.results)
+    }
 
 
 def _of_nodes(graph: Graph, numbers: Numbers, backward: set[Node], seed: str) -> Drawing:
