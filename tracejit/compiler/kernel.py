@@ -58,19 +58,21 @@ class Kernel:
     def __init__(
         self,
         module: ModuleType,
-        made_from: MadeFrom | None = None,
+        graph: Graph | None = None,
         threads: int | None = None,
         recycle: bool = False,
         place: str = "",
+        made_from: MadeFrom | None = None,
     ) -> None:
-        """The kernel in `module`, which no other kernel has; `made_from` is what it was generated
-        from, where that is known, and `place` where the user's function stands in this process. Its
+        """The kernel in `module`, which no other kernel has; `graph` is what it was generated from,
+        where that is known, and `place` where the user's function stands in this process. Its
         tiles, where it has any, run on up to so many `threads`, and the large arrays that they fill
-        are handed out again where it may `recycle` them."""
+        are handed out again where it may `recycle` them. `made_from` can generate it again."""
         self.module = module
         self.threads = threads
         self.recycle = recycle
         self.place = place
+        self._graph = graph
         self._made_from = made_from
         self._functions = equipped(module, threads, recycle)
 
@@ -82,9 +84,9 @@ class Kernel:
     @property
     def graph(self) -> Graph:
         """The graph after differentiation and before any pass; prints as text."""
-        if self._made_from is None:
+        if self._graph is None:
             raise AttributeError(f"{self.name} was loaded as text, which holds no graph")
-        return self._made_from.recorded.graph
+        return self._graph
 
     @property
     def source(self) -> Source:
@@ -252,7 +254,7 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
     share_constants(module, recorded.graph)
     place = recorded.origin.place
     cite(module, recorded.origin.file, place)
-    return Kernel(module, made_from, options.threads, options.recycle, place)
+    return Kernel(module, recorded.graph, options.threads, options.recycle, place, made_from)
 
 
 def cite(module: ModuleType, file: str, place: str) -> None:
