@@ -121,3 +121,16 @@ def test_a_loaded_kernel_shows_what_it_cites(tmp_path: Any) -> None:
     number = statement_of(code, "h = np.tanh(x @ w)")
     assert lines_of(code.functions["forward"].html, number) == ["h = tanh(x.dot(w))"]
     assert not read(code.user[0].html).all("span", data_e="0")
+
+
+def test_a_profile_opens_the_function_that_it_is_of() -> None:
+    made = kernel()
+    lines = made.source.split("\n")
+    start = next(n for n, line in enumerate(lines, 1) if line.startswith("def value_and_grad"))
+    profile = SimpleNamespace(generated={start + 3: (1e-3, 8, 1)})
+    root = read(made.to_html(profile=profile))
+    shown = [one for one in root.all("div", class_="rows") if "hidden" not in one.attributes]
+    assert [one.attributes.get("data-name") for one in shown] == [
+        None, "forward", "value_and_grad",
+    ]  # fmt: skip
+    assert ["costs" in str(one.attributes["class"]) for one in shown] == [True, False, True]

@@ -85,20 +85,18 @@ def _own_bytes(kernel: ShownKernel) -> str:
 def _panes(code: Code, number: int, story: Story) -> Iterator[str]:
     forward = {name: pane for name, pane in code.functions.items() if _is_forward(name)}
     others = {name: pane for name, pane in code.functions.items() if not _is_forward(name)}
-    costs = " costs" if story.profile is not None else ""
-    yield f'<div class="panes{costs}">'
+    yield "<div class=panes>"
     yield "<section class=pane><h3><span>your code</span></h3><div class='code user' tabindex=0>"
-    yield "<div class=rows>"
+    yield f'<div class="{code.user[0].styles if code.user else "rows"}">'
     for pane in code.user:
         yield f"<h4>{escaped(pane.title)}</h4>{pane.html}"
     yield "</div></div></section>"
-    first = next(iter(forward), "")
-    columns = [(first, forward), (next(iter(others), ""), others)]
-    last = max(place for place, (_, panes) in enumerate(columns) if panes or not place)
-    for place, (chosen, panes) in enumerate(columns):
-        if panes or place == last:
-            shown = {**panes, "head": code.head} if place == last else panes
-            yield from _pane(shown, chosen, f"k{number}-{place}")
+    columns = [panes for panes in (forward, others) if panes] or [{}]
+    for place, panes in enumerate(columns):
+        shown = {**panes, "head": code.head} if panes is columns[-1] else panes
+        # The function that the profile is of, or the first.
+        chosen = max(shown, key=lambda name: shown[name].seconds or 0.0)
+        yield from _pane(shown, chosen, f"k{number}-{place}")
     yield "</div>"
     if not code.exact and hasattr(story.kernel, "graph"):
         yield f"<p class=note>{_LINES_ALONE}</p>"
@@ -109,7 +107,6 @@ def _is_forward(name: str) -> bool:
 
 
 def _pane(panes: dict[str, Pane], chosen: str, prefix: str) -> Iterator[str]:
-    chosen = chosen or next(iter(panes))
     yield "<section class='pane made'><h3>"
     for place, name in enumerate(panes):
         pressed = "true" if name == chosen else "false"
@@ -117,7 +114,7 @@ def _pane(panes: dict[str, Pane], chosen: str, prefix: str) -> Iterator[str]:
     yield "</h3><div class=code tabindex=0>"
     for place, (name, pane) in enumerate(panes.items()):
         hidden = "" if name == chosen else " hidden"
-        yield f'<div class=rows id={prefix}-{place} data-name="{escaped(name)}"{hidden}>'
+        yield f'<div class="{pane.styles}" id={prefix}-{place} data-name="{escaped(name)}"{hidden}>'
         yield f"{pane.html}</div>"
     yield "</div></section>"
 

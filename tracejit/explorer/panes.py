@@ -34,11 +34,18 @@ class Cost(NamedTuple):
 
 
 class Pane(NamedTuple):
-    """A pane: its heading, its lines as HTML, and their number."""
+    """A pane: its heading, its lines as HTML, and their number; the seconds that a profile counts
+    for them, if it counts any."""
 
     title: str
     html: str
     lines: int
+    seconds: float | None = None
+
+    @property
+    def styles(self) -> str:
+        """The classes of the element around its lines."""
+        return "rows" if self.seconds is None else "rows costs"
 
 
 class Code(NamedTuple):
@@ -76,14 +83,16 @@ def code_of(kernel: Any, root: CodeType | None, profile: Any = None) -> Code:
     functions = functions_of(text)
     first = min((rows.start for rows in functions.values()), default=len(lines))
     most = max((cost.seconds for cost in costs.values()), default=0.0)
+    cells = {line: _cost_cell(cost, most) for line, cost in costs.items()}
+    panes = {}
+    for name, rows in functions.items():
+        seconds = sum(costs[line].seconds for line in rows if line in costs)
+        has_costs = any(line in costs for line in rows)
+        html = "".join(folded(rows, lines, generated, cells))
+        panes[name] = Pane(name, html, len(rows), seconds if has_costs else None)
     return Code(
         _user_panes(listings, _by_statement(costs, origins)),
-        {
-            name: Pane(
-                name, "".join(folded(rows, lines, generated, _cells(costs, most))), len(rows)
-            )
-            for name, rows in functions.items()
-        },
+        panes,
         Pane("head of the module", "".join(generated[n] for n in range(1, first)), first - 1),
         numbers,
         provenance.exact,
@@ -100,17 +109,13 @@ def _by_statement(costs: Mapping[int, Cost], origins: Mapping[int, int]) -> dict
     return found
 
 
-def _cells(costs: Mapping[int, Cost], most: float) -> dict[int, str]:
-    """The cell of each line with a cost."""
-    return {line: _cost_cell(cost, most) for line, cost in costs.items()}
-
-
 def _cost_cell(cost: Cost, most: float) -> str:
     share = cost.seconds / most if most > 0 else 0.0
     told = f"{seconds_text(cost.seconds)}, {bytes_text(cost.bytes)}, {cost.calls} calls"
     return (
         f'<span class=c style="--share:{share:.3f}" title="{escaped(told)}">'
-        f"{seconds_text(cost.seconds)} <small>{bytes_text(cost.bytes)}</small></span>"
+        f"{seconds_text(cost.seconds)} <small>{bytes_text(cost.bytes) if cost.bytes else ''}"
+        "</small></span>"
     )
 
 
@@ -129,7 +134,8 @@ def _user_panes(listings: Iterable[Listing], costs: Mapping[int, Cost]) -> list[
             told.update(of)
             rows.append(line_html(line.number or "", text, of, cost))
         title = listing.title if listing.whole else f"{listing.title}: the lines it cites"
-        panes.append(Pane(title, "".join(rows), len(rows)))
+        seconds = sum(cost.seconds for number, cost in costs.items() if number in told)
+        panes.append(Pane(title, "".join(rows), len(rows), seconds if costs else None))
     return panes
 
 

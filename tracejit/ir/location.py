@@ -53,6 +53,10 @@ class ExpressionLocation(Location):
         """This location with other fields, at the same expression."""
         return self.of(super()._replace(**fields), self.code, self.instruction)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be copied and pickled as the location alone, which needs no code."""
+        return Location, tuple(self)
+
 
 NOWHERE = Location("", 0, "")
 """In place of a location: what is recorded has no line of the user's."""
