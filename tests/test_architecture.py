@@ -25,7 +25,7 @@ PACKAGE = ROOT / "tracejit"
 
 PACKAGES = (
     "support", "ir", "ops", "passes", "trace", "autodiff", "schedule", "codegen", "cache",
-    "runtime", "debug", "compiler", "eager", "specialise", "exporting", "api",
+    "runtime", "explorer", "debug", "compiler", "eager", "specialise", "exporting", "api",
 )  # fmt: skip
 SURFACE = ("__init__", "__main__", "cli", "demo", "kernels", "numpy", "scipy")
 RANKS = {
@@ -152,6 +152,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.trace.sparse_products": "tests/trace/test_recorded_matrix.py",
     "tracejit.ops.loops": "tests/ops/test_ufunc_methods.py",
     "tracejit.ops.methods": "tests/ops/test_ufunc_methods.py",
+    "tracejit.explorer.kernel_view": "tests/explorer/test_page.py",
+    "tracejit.explorer.show": "tests/explorer/test_page.py",
+    "tracejit.explorer.story": "tests/explorer/test_page.py",
 }  # fmt: skip
 NOTHING_TO_TEST = {"tracejit.version", "tracejit.__main__"}
 

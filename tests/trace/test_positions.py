@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 from collections.abc import Iterator
 from types import CodeType
+from typing import Any
 
 import pytest
 
-from tracejit.trace.places import SourceFile
-from tracejit.trace.positions import beginnings, positions
+from tracejit.ir.location import Location
+from tracejit.trace.places import SourceFile, location
+from tracejit.trace.positions import beginnings, extent_of, positions
 
 TEXT = """\
 def two(x):
@@ -76,3 +79,36 @@ def test_the_same_code_twice_on_a_line_is_not_told_apart() -> None:
     text = "f = lambda x: sin(x); g = lambda x: sin(x)\n"
     first = next(one for one in codes(compile(text, "m", "exec")) if one.co_name == "<lambda>")
     assert beginnings(first, [text]) == []
+
+
+def here() -> tuple[Location, Any]:
+    """The place of the caller."""
+    return location(sys._getframe(1))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python knows columns from 3.11 on")
+def test_the_extent_of_an_expression_in_characters() -> None:
+    ü = "ü", here(), here()  # fmt: skip
+    extents = [extent_of(place) for place, _ in ü[1:]]
+    (filename, line) = ü[1][1]
+    text = linecache.getline(filename, line)
+    assert [text[one.column : one.end_column] for one in extents if one] == ["here()", "here()"]
+    assert extents[0] != extents[1] and ü[1] == ü[2]
+
+
+def test_of_a_comprehension_the_inner_expression_is_known() -> None:
+    (found,) = [here() for _ in range(1)]
+    extent = extent_of(found[0])
+    assert found[0].function.endswith("inner_expression_is_known")
+    if sys.version_info >= (3, 11):
+        text = linecache.getline(*found[1])
+        assert extent is not None and text[extent.column : extent.end_column] == "here()"
+    else:
+        assert extent is None
+
+
+def test_code_without_text_has_no_extents() -> None:
+    space: dict[str, Any] = {"here": here}
+    exec("found = here()", space)
+    assert extent_of(space["found"][0]) is None
+    assert extent_of(None) is None and extent_of(Location("f", 1, "x")) is None

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.codegen.constants import diagonal_of, is_identity
+from tracejit.codegen.marks import marked
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import INLINE_ELEMENTS
 from tracejit.ir.subgraph import bodies_of
@@ -57,7 +58,7 @@ class Expressions:
         if isinstance(value, Constant):
             return self.constant(value, strong)
         if value.node is not None and value.node in self.inlined:
-            return f"({self.expression(value.node)})"
+            return marked(value.node, f"({self.expression(value.node)})")
         return self.name_of(value)
 
     def result(self, value: Value) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from tracejit.codegen.expressions import Expressions
 from tracejit.codegen.floats import FLOAT64, StepExpressions, loop_pays
+from tracejit.codegen.marks import mark_lines, marked
 from tracejit.codegen.names import UNUSED, variables
 from tracejit.codegen.tile_functions import empty_text
 from tracejit.ir.graph import Constant, Node, Value
@@ -60,7 +61,7 @@ def _body_lines(
         if node.where is not None and node.where != previous:
             lines += _place_lines(node)
             previous = node.where
-        lines += statement_lines(node, plan, names, spell, reserved)
+        lines += mark_lines(node, statement_lines(node, plan, names, spell, reserved))
     return lines
 
 
@@ -268,7 +269,7 @@ def _test_lines(
     place: list[str] = []
     if made is not None and made in plan.statements[-1:] and made.op.statements is None:
         plan = plan._replace(statements=plan.statements[:-1])
-        place, text = _place_lines(made), inner.expression(made)
+        place, text = _place_lines(made), marked(made, inner.expression(made))
     else:
         text = inner.operand(result)
     lines = _body_lines(plan, known, inner, taken)

@@ -25,6 +25,7 @@ from tracejit.codegen.free_sizes import free_names, size_lines, size_names, word
 from tracejit.codegen.header import Facts, header, notice, signature
 from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.loop_text import statement_lines
+from tracejit.codegen.marks import mark_lines
 from tracejit.codegen.names import check_names, check_text, variables
 from tracejit.codegen.release import releases
 from tracejit.codegen.reserved_names import library_names, loop_names
@@ -323,13 +324,13 @@ def _written(
         if node.op is DECIDE and isinstance(flow, BranchText):
             flow.decide(node, spell.operand(node.operands[0]))
         elif node.op is LEAVE:
-            statement.append("return " + _left(node, body, spell))
+            statement += mark_lines(node, ["return " + _left(node, body, spell)])
         elif node.op is MOVE:
-            statement.append(_moved(node, names, spell))
+            statement += mark_lines(node, [_moved(node, names, spell)])
         elif node.op is TILES:
-            statement += sweep_lines(node, names, spell)
+            statement += mark_lines(node, [*sweep_lines(node, names, spell)])
         else:
-            statement += statement_lines(node, plan, names, spell, reserved)
+            statement += mark_lines(node, statement_lines(node, plan, names, spell, reserved))
         lines += [f"{'    ' * flow.depth}{line}" for line in statement]
     flow.leave()
     lines += filling_lines(body.late, names.__getitem__)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,12 @@ from tracejit.cache.settings import default_path
 from tracejit.cache.standalone import load_file, load_sealed, save
 from tracejit.cache.store import Store
 from tracejit.codegen.header import ungrouped
+from tracejit.codegen.marks import marking
+from tracejit.codegen.module import Module
 from tracejit.compiler import pipeline
 from tracejit.debug.switch import SWITCH, Mode
-from tracejit.ir.graph import Graph
+from tracejit.explorer.source import Source
+from tracejit.ir.graph import Graph, Node
 from tracejit.ir.location import Location
 from tracejit.runtime.allocator import keep_freed_memory
 from tracejit.runtime.blas import on_one_blas_thread
@@ -37,6 +40,18 @@ if TYPE_CHECKING:
     from tracejit.debug.profile import Profile
 
 ENTRIES = ("forward", "backward", "value_and_grad")
+
+
+class MadeFrom(NamedTuple):
+    """All that the text of a kernel was generated from, but its key."""
+
+    recorded: pipeline.Recorded
+    exact: bool
+    memory_budget: int | None
+
+    def generate(self, key: str) -> Module:
+        """The module of this content key."""
+        return pipeline.generate(self.recorded, key, self.exact, self.memory_budget)
 
 
 class Kernel:
@@ -63,16 +78,18 @@ class Kernel:
         threads: int | None = None,
         recycle: bool = False,
         place: str = "",
+        made_from: MadeFrom | None = None,
     ) -> None:
         """The kernel in `module`, which no other kernel has; `graph` is what it was generated from,
         where that is known, and `place` where the user's function stands in this process. Its
         tiles, where it has any, run on up to so many `threads`, and the large arrays that they fill
-        are handed out again where it may `recycle` them."""
+        are handed out again where it may `recycle` them. `made_from` can generate it again."""
         self.module = module
         self.threads = threads
         self.recycle = recycle
         self.place = place
         self._graph = graph
+        self._made_from = made_from
         self._functions = equipped(module, threads, recycle)
         SWITCH.add(self)
 
@@ -89,10 +106,9 @@ class Kernel:
         return self._graph
 
     @property
-    def source(self) -> str:
-        """The text of the module."""
-        text: str = self.module.__source__
-        return text
+    def source(self) -> Source:
+        """The text of the module, a str; a notebook shows it highlighted."""
+        return Source(self.module.__source__)
 
     @property
     def path(self) -> Path | None:
@@ -211,6 +227,44 @@ class Kernel:
         """
         save(self.source, self.module.__npz__, path)
 
+    def to_html(self, path: str | os.PathLike[str] | None = None, profile: Any = None) -> str:
+        """A page that shows the user's code beside the functions of this kernel, as one HTML file
+        that needs no network. It is returned, and written to `path` where one is given.
+
+        What was made from a line lights up with it, down to the expression. `profile`, of
+        `kernel.profile(*args)`, shows the time and the memory that each line takes. Of a kernel
+        that was loaded as text the page shows the lines that it cites.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> squares = tj.value_and_grad(lambda x: np.sum(x * x))
+        >>> squares.kernel(np.ones(3)).to_html().startswith("<!doctype html>")
+        True
+        """
+        page: str = import_module("tracejit.explorer.show").kernel_page(self, path, profile)
+        return page
+
+    def _repr_html_(self) -> str:
+        """The small explorer that a notebook shows."""
+        fragment: str = import_module("tracejit.explorer.show").kernel_fragment(self)
+        return fragment
+
+    def marked(self) -> tuple[str, list[Node]] | None:
+        """The text as it is generated once more with marks, and the nodes that these number; None
+        where the kernel was loaded as text. See `codegen/marks.py`."""
+        made_from = self._made_from
+        if made_from is None:
+            return None
+        sizes = made_from.recorded.graph.sizes
+        with collection_paused(), marking() as nodes:
+            if sizes is None:
+                return made_from.generate(self.key).text, nodes
+            sizes.is_over = False
+            try:
+                return made_from.generate(self.key).text, nodes
+            finally:
+                sizes.end()
+
     def _gradient_part(self, part: str) -> Any:
         if part not in self.signature:
             raise AttributeError(
@@ -279,15 +333,16 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
     name = pipeline.name_of(recorded, key)
     store = Store(default_path() if options.cache else None)
     module = store.get(name, key)
+    made_from = MadeFrom(recorded, exact, memory_budget)
     if module is None:
-        text, constants, notice = pipeline.generate(recorded, key, exact, memory_budget)
+        text, constants, notice = made_from.generate(key)
         if notice:
             warnings.warn(notice, TracejitWarning, stacklevel=places.user_depth())
         module = store.put(name, text, constants)
     share_constants(module, recorded.graph)
     place = recorded.origin.place
     cite(module, recorded.origin.file, place)
-    return Kernel(module, recorded.graph, options.threads, options.recycle, place)
+    return Kernel(module, recorded.graph, options.threads, options.recycle, place, made_from)
 
 
 def cite(module: ModuleType, file: str, place: str) -> None:

@@ -7,7 +7,9 @@ absolute lines, for errors.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, NamedTuple
 
 from tracejit.support.words import printable
 
@@ -25,6 +27,35 @@ class Location(NamedTuple):
     def short(self) -> str:
         """The location as generated code cites it: loss:3."""
         return printable(f"{self.function.rpartition('.')[2]}:{self.line}")
+
+
+class ExpressionLocation(Location):
+    """A location that knows the running expression besides the statement: an instruction of the
+    user's code.
+
+    The expression is no part of equality, of keys or of text. Its code is None once nothing else
+    holds it.
+    """
+
+    code: Callable[[], CodeType | None]
+    instruction: int
+
+    @classmethod
+    def of(
+        cls, where: Location, code: Callable[[], CodeType | None], instruction: int
+    ) -> ExpressionLocation:
+        """`where`, at the instruction with this offset."""
+        made = cls(*where)
+        made.code, made.instruction = code, instruction
+        return made
+
+    def _replace(self, **fields: Any) -> ExpressionLocation:
+        """This location with other fields, at the same expression."""
+        return self.of(super()._replace(**fields), self.code, self.instruction)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be copied and pickled as the location alone, which needs no code."""
+        return Location, tuple(self)
 
 
 NOWHERE = Location("", 0, "")

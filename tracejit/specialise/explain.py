@@ -8,16 +8,17 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from tracejit.compiler.kernel import Kernel
+from tracejit.explorer.story import Story
 from tracejit.ops.branches import DECIDE
 from tracejit.runtime.dispatch import Entry
 from tracejit.runtime.single_flight import Mutex
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
-from tracejit.specialise.reasons import Reason, labels_of, reason_for, settled
+from tracejit.specialise.reasons import Reason, labels_of, reason_for, settled, words_of
 from tracejit.specialise.uncompiled import UncompiledCalls
 from tracejit.support.errors import TracejitWarning
 from tracejit.trace import places
@@ -182,16 +183,26 @@ class History:
             )
         plural = "s" if len(kernels) > 1 else ""
         lines = [f"{self.name} has {len(kernels)} kernel{plural}."]
-        first = next(iter(list(self.reasons)), None)
-        lines += [self._told(one, one is first) for one in kernels if one in self.reasons]
-        notes = (
-            text
-            for entry, its, _ in self.table.compiled
-            for note in (traces_recorded, loops_recorded, contents_compared)
-            for text in note(entry, self._number(its))
-        )
+        lines += [self.told(one) for one in kernels if one in self.reasons]
+        notes = (text for entry, its, _ in self.table.compiled for text in self._notes(entry, its))
         more = dict.fromkeys([*notes, *self.closing.tell()])
         return "\n".join([*lines, *more, *self.uncompiled.tell()])
+
+    def stories(self, root: CodeType | None) -> list[Story]:
+        """Every kernel of the function with the code `root`, with what there is to tell of it."""
+        entries = {kernel: entry for entry, kernel, _ in self.table.compiled}
+        stories = []
+        for kernel in self.table.kernels:
+            entry = entries.get(kernel)
+            reason = self.told(kernel) if kernel in self.reasons else ""
+            notes = [] if entry is None else list(self._notes(entry, kernel))
+            stories.append(Story(kernel, root, reason, notes, entry, words_of))
+        return stories
+
+    def _notes(self, entry: Entry, kernel: Kernel) -> Iterator[str]:
+        """Explain what else there is to know of a kernel and its entry."""
+        for note in (traces_recorded, loops_recorded, contents_compared):
+            yield from note(entry, self._number(kernel))
 
     def foresee(self, call: Call, static: Mapping[str, str]) -> str:
         """Foresee a call: the kernel that takes it, or why it would be recorded. `static`
@@ -213,8 +224,9 @@ class History:
         kernels = self.table.kernels
         return f"kernel {kernels.index(kernel) + 1}" if kernel in kernels else GONE
 
-    def _told(self, kernel: Kernel, is_first: bool) -> str:
+    def told(self, kernel: Kernel) -> str:
         """The reason why one kernel was made."""
+        is_first = kernel is next(iter(list(self.reasons)), None)
         reason, subject = self.reasons[kernel], _capitalised(self._number(kernel))
         if is_first:
             parts = [f"{subject} was made for the first call: {reason.call}."]

@@ -4,13 +4,16 @@ from then on."""
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
+from importlib import import_module
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from tracejit.autodiff.request import Request
 from tracejit.compiler.kernel import Kernel
 from tracejit.debug.stepping import on_one_line
+from tracejit.explorer.source import Source
 from tracejit.runtime.dispatch import MISS
 from tracejit.runtime.processors import is_number_of_threads
 from tracejit.runtime.single_flight import SingleFlight
@@ -27,6 +30,7 @@ from tracejit.support.errors import TracejitError, fail
 from tracejit.support.options import Options, did_you_mean
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
+from tracejit.trace.files import code_of
 from tracejit.trace.floating import QUIET, STATE
 from tracejit.trace.record import current_recording
 from tracejit.trace.signature import Call, inside_method, is_no_spec
@@ -176,9 +180,9 @@ class Function(Generic[P, R_co]):
         return self._table.recordings
 
     @property
-    def source(self) -> str:
-        """The text of the newest kernel: a Python module. Raises AttributeError where there is
-        none yet.
+    def source(self) -> Source:
+        """The text of the newest kernel, a str that a notebook shows highlighted: a Python module.
+        Raises AttributeError where there is none yet.
 
         >>> import numpy as np
         >>> import tracejit as tj
@@ -187,9 +191,43 @@ class Function(Generic[P, R_co]):
         >>> "def forward(x):" in double.source
         True
         """
+        return self._kernels_made()[-1].source
+
+    def _kernels_made(self) -> list[Kernel]:
+        """The kernels, of which there is one at least."""
         if not self.kernels:
             raise AttributeError(f"{self.name} has no kernel yet: call it, or use .kernel(*specs)")
-        return self.kernels[-1].source
+        return self.kernels
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A page that shows the user's code beside every kernel made so far, as one HTML file that
+        needs no network. It is returned, and written to `path` where one is given.
+
+        Each kernel has a tab: why it was made, what its guards test at each call and how long that
+        takes, its functions, its residuals and its graph. Two kernels can be compared.
+
+        Raises AttributeError where there is no kernel yet.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> squares = tj.function(lambda x: x * x)
+        >>> y = squares(np.ones(3))
+        >>> squares.to_html().startswith("<!doctype html>")
+        True
+        """
+        stories = self._history.stories(code_of(self.python))
+        shown: Any = import_module("tracejit.explorer.show")
+        place = self._kernels_made()[-1].place
+        page: str = shown.function_page(self.name, place, stories, path)
+        return page
+
+    def _repr_html_(self) -> str:
+        """The small explorer that a notebook shows: the newest kernel, and why there are so
+        many."""
+        stories = self._history.stories(code_of(self.python))
+        shown: Any = import_module("tracejit.explorer.show")
+        fragment: str = shown.function_fragment(self.name, stories, self.explain())
+        return fragment
 
     def kernel(self, /, *args: Any, **kwargs: Any) -> Kernel:
         """The kernel for a call with these arrays, or TensorSpecs in their place; nothing is run.

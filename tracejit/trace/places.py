@@ -15,6 +15,7 @@ import linecache
 import os
 import re
 import sys
+import weakref
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tracejit.ir.location import Location, Origin
+from tracejit.ir.location import ExpressionLocation, Location, Origin
 from tracejit.support.errors import TracejitError, Where, without_frames
 from tracejit.support.parsing import parse
 from tracejit.support.words import file_name
@@ -216,7 +217,8 @@ class _Located:
         """Begin with no place found."""
         self.code = code
         self.source = source_of(code)
-        self.places: dict[tuple[Any, ...], tuple[Location, tuple[str, int]]] = {}
+        self.statements: dict[tuple[Any, ...], tuple[Location, tuple[str, int]]] = {}
+        self.expressions: dict[tuple[Any, ...], tuple[Location, tuple[str, int]]] = {}
         self._positions: list[Position | None] | None = None
 
     def position(self, instruction: int) -> Position | None:
@@ -307,6 +309,7 @@ def _location(
 
 def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
     """The location of `frame`, and the file and line in it."""
+    running = frame
     while frame.f_code.co_name in COMPREHENSIONS and frame.f_back is not None:
         if frame.f_code not in frame.f_back.f_code.co_consts:
             break
@@ -317,13 +320,27 @@ def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
         if len(_located) >= LIMIT:
             _located.clear()
         known = _located[id(code)] = _Located(code)
-    lineno, module = frame.f_lineno, frame.f_globals.get("__name__")
+    module = frame.f_globals.get("__name__")
     module = module if type(module) is str else "__main__"
+    inner = None if running is frame else (id(running.f_code), running.f_lasti)
+    key = frame.f_lasti, module, inner
+    found = known.expressions.get(key)
+    if found is None:
+        place, file = _statement(known, frame, module)
+        expression = ExpressionLocation.of(place, weakref.ref(running.f_code), running.f_lasti)
+        found = known.expressions[key] = expression, file
+    return found
+
+
+def _statement(known: _Located, frame: FrameType, module: str) -> tuple[Location, tuple[str, int]]:
+    """The location of the statement of `frame`, whose code is `known`, and its file and line."""
+    lineno = frame.f_lineno
     is_shared = lineno in known.source.shared
     key = lineno, module, known.position(frame.f_lasti) if is_shared else None
-    found = known.places.get(key)
+    found = known.statements.get(key)
     if found is None:
-        found = known.places[key] = _location(code, known.source, module, lineno, key[2])
+        found = _location(known.code, known.source, module, lineno, key[2])
+        known.statements[key] = found
     return found
 
 

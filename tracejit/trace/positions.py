@@ -8,10 +8,14 @@ a line of its own, and the same code in it tells which statement each instructio
 from __future__ import annotations
 
 import ast
+import functools
+import linecache
 import sys
 from collections.abc import Iterator, Sequence
 from types import CodeType
+from typing import Any, NamedTuple
 
+from tracejit.ir.location import ExpressionLocation, Location
 from tracejit.support.parsing import parse
 
 Position = tuple[int, int]
@@ -64,6 +68,50 @@ def beginnings(code: CodeType, lines: Sequence[str]) -> list[Position | None]:
                     made[start // 2 : stop // 2] = [places[line]] * (stop // 2 - start // 2)
             found.append(made)
     return found[0] if found and all(one == found[0] for one in found) else []
+
+
+class Extent(NamedTuple):
+    """The first and last line of an expression, and the columns, counted in characters, where it
+    begins and ends."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+def extent_of(place: Location | None) -> Extent | None:
+    """The running expression of a recorded location; None where Python does not know its columns
+    (before 3.11), or its code is gone."""
+    code = place.code() if isinstance(place, ExpressionLocation) else None
+    if code is None or not isinstance(place, ExpressionLocation):
+        return None
+    found = _extents(code)
+    return found[place.instruction // 2] if found else None
+
+
+@functools.lru_cache(64)
+def _extents(code: CodeType) -> list[Extent | None]:
+    """The expression of each instruction; none before Python 3.11."""
+    lines = linecache.getlines(code.co_filename)
+    known: Any = getattr(code, "co_positions", tuple)
+    return [_extent(lines, *position) for position in known()]
+
+
+def _extent(
+    lines: list[str], line: int | None, end_line: int | None, start: int | None, stop: int | None
+) -> Extent | None:
+    if line is None or end_line is None or start is None or stop is None:
+        return None
+    if not 0 < line <= end_line <= len(lines):
+        return None
+    column, end_column = _column(lines[line - 1], start), _column(lines[end_line - 1], stop)
+    return Extent(line, column, end_line, end_column)
+
+
+def _column(line: str, offset: int) -> int:
+    """The column at an offset in the bytes of UTF-8, which Python counts."""
+    return len(line.encode(errors="surrogatepass")[:offset].decode(errors="ignore"))
 
 
 def _codes_in(code: CodeType) -> Iterator[CodeType]:
