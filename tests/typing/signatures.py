@@ -69,6 +69,8 @@ def gradients() -> None:
     assert_type(tj.grad(scalar, 1)(whole, k=3.0), float)
     assert_type(tj.grad(scalar, argnums=(0, 1))(w=whole, k=3.0), tuple[Vector, float])
     assert_type(tj.grad(triple, (0, 1, 2))(whole, whole, 3.0), tuple[Vector, Vector, float])
+    assert_type(tj.grad(triple, 2)(whole, whole, 3.0), float)
+    assert_type(tj.value_and_grad(triple, 2)(whole, whole, 3.0), tuple[np.float64, float])
     assert_type(tj.grad(cube)(2.0), float)
     assert_type(tj.grad(tj.grad(cube))(2.0), float)
     point = Point(whole, whole)

@@ -48,6 +48,10 @@ def grad(
 ) -> Function[P, Y]: ...
 @overload
 def grad(
+    f: FirstThree[P, X, Y, Z, Any], argnums: Two, *, argnames: None = None, has_aux: No = False
+) -> Function[P, Z]: ...
+@overload
+def grad(
     f: FirstTwo[P, X, Y, Any],
     argnums: tuple[Zero, One],
     *,
@@ -133,6 +137,10 @@ def value_and_grad(
 def value_and_grad(
     f: FirstTwo[P, X, Y, R], argnums: One, *, argnames: None = None, has_aux: No = False
 ) -> Function[P, tuple[R, Y]]: ...
+@overload
+def value_and_grad(
+    f: FirstThree[P, X, Y, Z, R], argnums: Two, *, argnames: None = None, has_aux: No = False
+) -> Function[P, tuple[R, Z]]: ...
 @overload
 def value_and_grad(
     f: FirstTwo[P, X, Y, R],
