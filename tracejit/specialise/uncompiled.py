@@ -17,6 +17,7 @@ from tracejit.runtime.notes import is_of_kernel, line_in_kernel
 from tracejit.runtime.single_flight import Mutex
 from tracejit.specialise.trace_tree import MAX_NODES
 from tracejit.support.errors import TracejitWarning
+from tracejit.support.event_log import log
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 
@@ -147,6 +148,7 @@ class UncompiledCalls:
         with self._mutex.here():
             calls = self._counts[row].calls + 1 if row in self._counts else 1
             self._counts[row] = Count(calls, detail, fix)
+        log("fallback", lambda: f"{self._told(row)} ({places.line()})")
         if calls == CAUSES[row].patience:
             text = self._told(row)
             if self.is_held:

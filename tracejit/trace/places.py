@@ -11,11 +11,12 @@ import ast
 import contextlib
 import dis
 import functools
+import inspect
 import linecache
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
@@ -24,7 +25,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tracejit.ir.location import Location, Origin
-from tracejit.support.errors import TracejitError, Where, without_frames
+from tracejit.support.errors import TracejitError, Where, fail, without_frames
+from tracejit.support.options import nearest
 from tracejit.support.parsing import parse
 from tracejit.support.words import file_name
 from tracejit.trace.files import shown_file
@@ -358,13 +360,39 @@ def at_the_users_line(function: F) -> F:
             return function(*args, **kwargs)
         except TracejitError as error:
             raise without_frames(error, PACKAGE) from None
+        except TypeError as error:
+            if (unknown := _unknown_option(function, kwargs, error)) is not None:
+                raise unknown from None
+            raise
 
     return called  # type: ignore[return-value]
+
+
+def _unknown_option(
+    function: Callable[..., Any], given: Iterable[str], error: TypeError
+) -> TracejitError | None:
+    """The error for a call that names an option which `function` does not have, after the one that
+    Python raises for it; None after any other."""
+    trace = error.__traceback__
+    if trace is None or trace.tb_next is not None:  # the function has begun
+        return None
+    known = inspect.signature(function).parameters
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is None:
+        return None
+    words = {"function": f"tj.{function.__name__}", "option": unknown}
+    return fail("option", here(), **words, fix=nearest(unknown, known))
 
 
 def here() -> Where | None:
     """The user's running line."""
     return where(user_frame())
+
+
+def line() -> str:
+    """The user's running line, in a word."""
+    found = here()
+    return "no line" if found is None else f"{file_name(found.filename)}:{found.lineno}"
 
 
 def origin_at(place: Location, files: dict[Location, tuple[str, int]]) -> Origin:

@@ -19,6 +19,7 @@ import numpy as np
 
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.support.errors import fail
+from tracejit.support.options import nearest
 from tracejit.support.words import a, identifier
 from tracejit.trace.capture.guard import Difference, Guard
 from tracejit.trace.capture.guards import (
@@ -163,12 +164,29 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def static_names(
-    signature: inspect.Signature, numbers: int | tuple[int, ...], names: str | tuple[str, ...]
+    signature: inspect.Signature,
+    numbers: int | tuple[int, ...],
+    names: str | tuple[str, ...],
+    function: str,
 ) -> frozenset[str]:
-    """The parameters that are chosen by number or name."""
+    """The parameters of `function` that are chosen by number or name.
+
+    Raises ArityError for one that is not there.
+    """
     parameters = list(signature.parameters)
-    chosen = [parameters[k] for k in ((numbers,) if isinstance(numbers, int) else numbers)]
-    return frozenset(chosen).union((names,) if isinstance(names, str) else names)
+    named = (names,) if isinstance(names, str) else names
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        for name in named:
+            if name not in parameters:
+                fix = nearest(name, parameters)
+                raise fail("static-argument", None, function=function, name=name, fix=fix)
+    try:
+        chosen = [parameters[k] for k in ((numbers,) if isinstance(numbers, int) else numbers)]
+    except IndexError:
+        fix = f"number them from 0 to {len(parameters) - 1}." if parameters else "leave it out."
+        raise fail("static-argument", None, function=function, name=numbers, fix=fix) from None
+    return frozenset(chosen).union(named)
 
 
 def inside_method(decorator: Callable[[Any], Any], f: Any) -> Any:
