@@ -1,0 +1,258 @@
+"""Commands that show kernels: `show`, `diff` and `explain`."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import inspect
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from tracejit.api.gradients import value_and_grad
+from tracejit.cache.key import key_of
+from tracejit.cli.arguments_made import arguments_for
+from tracejit.cli.call_spec import Given, add_spec, given_for
+from tracejit.cli.inventory import KEY_HELP, find, function_of, store
+from tracejit.cli.output import WIDE, Refusal, complain, has_colours, print_json, terminal_width
+from tracejit.cli.side_by_side import UserCode, blocks_of, painter, rows, table
+from tracejit.cli.targets import TARGET_HELP, is_target, load_target, reporting
+from tracejit.compiler.kernel import Kernel
+from tracejit.ir.printer import print_graph
+from tracejit.specialise.function import Function
+from tracejit.support.errors import GradientError
+
+
+def add(commands: Any) -> None:
+    """Declare the commands."""
+    show = commands.command(
+        "show",
+        _show,
+        "show a function's code beside its forward and backward, or a kernel of the cache",
+        'tracejit show train:loss --spec "w=f8[3], x=f8[10,3]"\n'
+        "tracejit show train.py:loss --spec ... --html loss.html\n"
+        "tracejit show train:loss --spec ... --wrt w,b --profile\n"
+        "tracejit show loss\n"
+        "tracejit show 3f9a1c07 | less",
+    )
+    show.add_argument("targets", metavar="TARGET", nargs="+", help=f"{TARGET_HELP}; or {KEY_HELP}")
+    add_spec(show)
+    show.add_argument("--wrt", metavar="ARGS", help="differentiate these: names or numbers (0)")
+    show.add_argument("--forward", action="store_true", help="the value alone, no gradient")
+    show.add_argument("--graph", action="store_true", help="the recorded graph instead of code")
+    show.add_argument(
+        "--profile", action="store_true", help="run it on random arrays; time and bytes by line"
+    )
+    show.add_argument("--html", metavar="FILE", help="write an explorer page, self-contained")
+    diff = commands.command(
+        "diff",
+        _diff,
+        "show what differs between two kernels of the cache; 1 if anything does",
+        "tracejit diff 3f9a1c07 b2d41e55\ntracejit diff loss__f8_3__3f9a1c07 b2d4",
+    )
+    for name in ("a", "b"):
+        diff.add_argument(name, metavar=name.upper(), help=KEY_HELP)
+    explain = commands.command(
+        "explain",
+        _explain,
+        "explain why a function has its kernels, and what they check and cost",
+        'tracejit explain train:loss --spec "w=f8[3], x=f8[10,3]"\n'
+        "tracejit explain train.py:loss    kernels that importing train.py makes",
+    )
+    explain.add_argument("target", metavar="MODULE:FUNCTION", help=TARGET_HELP)
+    add_spec(explain)
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    shown = [
+        _shown_function(word, arguments) if is_target(word) else _shown_stored(word, arguments)
+        for word in arguments.targets
+    ]
+    if arguments.json:
+        print_json(shown[0] if len(shown) == 1 else shown)
+    return 0
+
+
+def _shown_stored(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Print a kernel of the cache, or answer it for JSON."""
+    there = store()
+    name = find(there, word)
+    if arguments.graph or arguments.profile or arguments.html:
+        option = "--graph" if arguments.graph else "--profile" if arguments.profile else "--html"
+        raise Refusal(f"{option} needs a function: the cache holds text. Give MODULE:FUNCTION.")
+    source = there.read(name)
+    if not arguments.json:
+        _print_code(source)
+    path = there.path / f"{name}.py" if there.path else None
+    key = key_of(source)
+    return {"name": name, "function": function_of(name), "key": key, "path": path, "source": source}
+
+
+def _shown_function(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Print a function and its kernels, write its page, or answer them for JSON."""
+    f = load_target(word)
+    given = given_for(f, arguments.spec, f"show {word}")
+    kernels = kernels_for(f, given, arguments)
+    code = user_code(f)
+    shown: list[dict[str, Any]] = []
+    for kernel in kernels:
+        entry: dict[str, Any] = {"kernel": kernel.name, "key": kernel.key, "path": kernel.path}
+        entry |= {"signature": dict(kernel.signature), "source": kernel.source}
+        profile = _profile(kernel) if arguments.profile else None
+        if arguments.html:
+            _write_page(kernel, arguments.html, profile)
+            entry["html"] = arguments.html
+        if arguments.graph:
+            entry["graph"] = print_graph(kernel.graph)
+        if profile is not None:
+            entry["profile"] = str(profile)
+        shown.append(entry)
+        if not arguments.json:
+            _print_kernel(f, kernel, code, entry, arguments)
+    user = None if code is None else {"file": code.file, "line": code.first, "lines": code.lines}
+    return {"function": f.name, "user_code": user, "kernels": shown}
+
+
+def _print_kernel(
+    f: Function[..., Any],
+    kernel: Kernel,
+    code: UserCode | None,
+    entry: dict[str, Any],
+    arguments: argparse.Namespace,
+) -> None:
+    if arguments.html:
+        print(f"wrote {arguments.html}")
+    elif arguments.graph:
+        print(entry["graph"])
+    elif arguments.profile:
+        print(entry["profile"])
+    elif terminal_width() >= WIDE:
+        columns = [blocks_of(kernel.source, name) for name in ("forward", "backward")]
+        columns = [blocks for blocks in columns if blocks]
+        headings = [_place(code) or f.name, "forward", "backward: from the bottom up"]
+        text = table(
+            headings[: len(columns) + 1], rows(code, columns), terminal_width(), _painter("python")
+        )
+        print(f"{kernel.name}\n\n{text}")
+    else:
+        if code is not None:
+            print(f"# {_place(code)}", *code.lines, "", sep="\n")
+        _print_code(kernel.source)
+
+
+def _place(code: UserCode | None) -> str:
+    return "" if code is None else f"{code.file}:{code.first}  {code.name}"
+
+
+def kernels_for(
+    f: Function[..., Any], given: Given | None, arguments: argparse.Namespace
+) -> list[Kernel]:
+    """The kernels to show: of the gradient, where there is one and it is wanted; without a
+    description of the arguments, those that the function has."""
+    if given is None:
+        return f.kernels
+    with reporting(f"recording {f.name}"):
+        if f.is_derived or arguments.forward:
+            return [f.kernel(*given.args, **given.kwargs)]
+        try:
+            chosen = _chosen(arguments.wrt)
+            return [value_and_grad(f, **chosen).kernel(*given.args, **given.kwargs)]
+        except GradientError as error:
+            if arguments.wrt is not None:
+                raise
+            complain(f"no gradient: {str(error).partition(chr(10))[0]}")
+            return [f.kernel(*given.args, **given.kwargs)]
+
+
+def _chosen(text: str | None) -> dict[str, Any]:
+    """The arguments to differentiate, as transforms take them: numbers or names."""
+    words = [] if text is None else [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        return {}
+    if all(word.isdecimal() for word in words):
+        numbers = tuple(map(int, words))
+        return {"argnums": numbers[0] if len(numbers) == 1 else numbers}
+    return {"argnums": (), "argnames": words[0] if len(words) == 1 else tuple(words)}
+
+
+def user_code(f: Function[..., Any]) -> UserCode | None:
+    """The lines of the user's function; None where there is no text."""
+    python = inspect.unwrap(f.python)
+    try:
+        lines, first = inspect.getsourcelines(python)
+    except (OSError, TypeError):
+        return None
+    offsets = (k for k, line in enumerate(lines) if line.lstrip().startswith(("def ", "async ")))
+    file = inspect.getsourcefile(python) or ""
+    name = getattr(python, "__name__", f.name)
+    texts = [line.rstrip("\n") for line in lines]
+    margin = len(texts[0]) - len(texts[0].lstrip())
+    return UserCode(
+        name,
+        file.rpartition("/")[2],
+        max(first, 1),
+        max(first, 1) + next(offsets, 0),
+        [line[margin:] if not line[:margin].strip() else line for line in texts],
+    )
+
+
+def _profile(kernel: Kernel) -> Any:
+    """The profile of a run on arrays made from its signature."""
+    profile: Any = getattr(kernel, "profile", None)
+    if profile is None:
+        raise Refusal("this version of tracejit has no profiles")
+    return profile(*arguments_for(kernel))
+
+
+def _write_page(kernel: Kernel, path: str, profile: Any) -> None:
+    """Write the explorer page of a kernel."""
+    to_html: Any = getattr(kernel, "to_html", None)
+    if to_html is None:
+        raise Refusal("this version of tracejit has no explorer page")
+    to_html(path, profile=profile)
+
+
+def _print_code(text: str, language: str = "python") -> None:
+    paint = _painter(language)
+    if paint is None:
+        sys.stdout.write(text)
+    else:
+        print("\n".join(map(paint, text.splitlines())))
+
+
+def _painter(language: str) -> Any:
+    return painter(language) if has_colours() else None
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    there = store()
+    names = [find(there, word) for word in (arguments.a, arguments.b)]
+    a, b = [list(_comparable(there.read(name))) for name in names]
+    lines = list(difflib.unified_diff(a, b, names[0], names[1], lineterm=""))
+    if arguments.json:
+        print_json({"a": names[0], "b": names[1], "differ": bool(lines), "diff": lines})
+    elif lines:
+        _print_code("\n".join([*lines, ""]), "diff")
+    return 1 if lines else 0
+
+
+def _comparable(text: str) -> Iterator[str]:
+    """The lines of a module, but for its hash, which differs wherever anything does."""
+    for line in text.splitlines():
+        if not line.startswith("# tracejit sha256 "):
+            yield line
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    f = load_target(arguments.target)
+    given = given_for(f, arguments.spec, f"explain {arguments.target}")
+    if given is not None:
+        with reporting(f"recording {f.name}"):
+            f.kernel(*given.args, **given.kwargs)
+    text = f.explain()
+    if arguments.json:
+        names = [kernel.name for kernel in f.kernels]
+        print_json({"function": f.name, "kernels": names, "explanation": text.splitlines()})
+    else:
+        print(text)
+    return 0
