@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, NamedTuple, NoReturn
 
@@ -154,10 +155,16 @@ def is_alike(one: Call, other: Call) -> bool:
     )
 
 
+# Annotations that name what is not there yet: from Python 3.14 on, asking evaluates them.
+LAZILY: dict[str, Any] = {}
+if sys.version_info >= (3, 14):
+    LAZILY["annotation_format"] = sys.modules["annotationlib"].Format.FORWARDREF  # of inspect's
+
+
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     """The signature of a callable; any positional arguments where Python knows none."""
     try:
-        return inspect.signature(function)
+        return inspect.signature(function, **LAZILY)
     except (ValueError, TypeError):
         parameter = inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)
         return inspect.Signature([parameter])
