@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import inspect
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ import numpy as np
 from tracejit.cli.output import Refusal
 from tracejit.specialise.function import Function
 from tracejit.support.options import nearest
-from tracejit.trace.signature import TensorSpec
+from tracejit.trace.signature import TensorSpec, signature_of
 
 SPEC_HELP = 'describe the arguments, as in a call: "w=f8[3], x=f8[10,3]"'
 NUMBERS: dict[str, Any] = {"float": 1.0, "int": 1, "bool": True, "complex": 1j}
@@ -110,7 +109,7 @@ def given_for(f: Function[..., Any], texts: Sequence[str] | None, command: str) 
     if texts:
         given = parsed(texts)
         try:
-            inspect.signature(f).bind(*given.args, **given.kwargs)
+            signature_of(f).bind(*given.args, **given.kwargs)
         except TypeError as error:
             raise Refusal(f"{f.name}: {error}, by its --spec. {_shown(f, command)}") from None
         return given
@@ -129,7 +128,7 @@ def given_for(f: Function[..., Any], texts: Sequence[str] | None, command: str) 
 
 def _needed(f: Function[..., Any]) -> list[str]:
     """The parameters without a default; `*args` as one of any name."""
-    parameters = inspect.signature(f).parameters.values()
+    parameters = signature_of(f).parameters.values()
     return [
         one.name
         for one in parameters

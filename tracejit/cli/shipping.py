@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import inspect
 from typing import Any
 
 from tracejit.cli.call_spec import add_spec, given_for
 from tracejit.cli.output import Refusal, print_json
 from tracejit.cli.targets import TARGET_HELP, load_target, reporting
+from tracejit.trace.signature import signature_of
 
 
 def add(commands: Any) -> None:
@@ -38,7 +38,7 @@ def _export(arguments: argparse.Namespace) -> int:
     given = given_for(f, arguments.spec, f"export {arguments.target} -o {arguments.output}")
     if given is None:
         raise Refusal(f"describe the arguments of {f.name} by --spec, which choose the kernel")
-    bound = inspect.signature(f).bind(*given.args, **given.kwargs)
+    bound = signature_of(f).bind(*given.args, **given.kwargs)
     if bound.kwargs:
         raise Refusal(f"{f.name} has arguments that go by name alone: {', '.join(bound.kwargs)}")
     grad, check = not arguments.no_grad, not arguments.no_check
