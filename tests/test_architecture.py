@@ -25,7 +25,7 @@ PACKAGE = ROOT / "tracejit"
 
 PACKAGES = (
     "support", "ir", "ops", "passes", "trace", "autodiff", "schedule", "codegen", "cache",
-    "runtime", "compiler", "eager", "specialise", "api",
+    "runtime", "compiler", "eager", "specialise", "exporting", "api",
 )  # fmt: skip
 SURFACE = ("__init__", "__main__", "cli", "demo", "kernels", "numpy", "scipy")
 RANKS = {
@@ -57,6 +57,12 @@ TESTED_ELSEWHERE: dict[str, str] = {
     )
 } | {
     "tracejit.trace.replays": "tests/eager/test_recompute.py",
+} | {
+    f"tracejit.exporting.{module}": "tests/api/test_export.py"
+    for module in (
+        "argument_checks", "checked_call", "exported_module", "exporter", "kernel_package",
+        "parameters", "spelling", "stubs",
+    )
 } | {
     f"tracejit.trace.{module}": "tests/trace/test_rerolling.py"
     for module in ("loop_search", "periods", "rolled_loops", "step_columns")

@@ -11,12 +11,13 @@ gradient.
 array([0., 0., 0.])
 """
 
-from tracejit import ops
+from tracejit import cache, ops
 from tracejit.api import random
 from tracejit.api.callbacks import callback
 from tracejit.api.checks import check_grads
 from tracejit.api.configuration import config
 from tracejit.api.control_flow import cond, switch, while_loop
+from tracejit.api.export import export
 from tracejit.api.gradients import grad, value_and_grad
 from tracejit.api.jacobian import hessian, jacfwd, jacobian, jacrev
 from tracejit.api.loops import fori_loop, scan
@@ -53,6 +54,7 @@ __all__ = [
     "UnconnectedGradients",
     "Variable",
     "__version__",
+    "cache",
     "callback",
     "check_grads",
     "checkpoint",
@@ -64,6 +66,7 @@ __all__ = [
     "eager",
     "elementwise_grad",
     "errors",
+    "export",
     "fori_loop",
     "function",
     "grad",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 import numpy as np
+import pytest
 
-from tracejit.codegen.header import Facts, header, signature
+from tracejit.codegen.header import Facts, grouped, header, signature, ungrouped
 from tracejit.codegen.lines import WIDTH
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.location import Origin
@@ -109,3 +110,51 @@ def test_the_signature_is_a_dictionary_of_names_and_types() -> None:
         "residuals": {"h_2": "f8[3]"},
     }
     assert parse_type("f8[3]").dtype == np.float64
+
+
+def test_many_residuals_are_counted_by_type_and_still_read_back() -> None:
+    kinds = {f"h_{k}": "b1[8]" if k % 50 == 0 else "f8[8]" for k in range(560, 0, -1)}
+    told = facts(True, **kinds, x="f8[8,8]")._replace(name="long")
+    told = told._replace(sources=told.arguments[:1], residuals=told.arguments)
+    named = {value: value.name for value in told.arguments}
+    lines = header(told, named).splitlines()
+    (found,) = [line for line in lines if line.startswith("    residuals")]
+    assert found.split(maxsplit=1)[1] == (
+        "h_1 ... h_560: f8[8] x 549, h_50 ... h_550: b1[8] x 11, x: f8[8,8]"
+    )
+    text = signature(told, named)
+    assert max(map(len, text.splitlines())) <= WIDTH
+    parsed = ast.literal_eval(text)["residuals"]
+    assert len(parsed) == 3
+    assert ungrouped(parsed) == {**kinds, "x": "f8[8,8]"}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["h", "h_1", "h_2", "h_3"],
+        ["h_01", "h_02", "h_03"],
+        ["h_1_2", "h_1_3", "h_1_4", "h_1"],
+        ["a_1", "a_2", "b_3", "b_4", "b_5", "w"],
+        ["_1", "_2", "_3", "h_", "h_0"],
+    ],
+)
+def test_names_that_look_like_runs_read_back(names: list[str]) -> None:
+    kinds = {name: "f8[3]" for name in names} | {f"other{k}": "f4" for k in range(30)}
+    assert grouped(kinds).keys() != kinds.keys()
+    assert ungrouped(grouped(kinds)) == kinds
+    few = dict.fromkeys(names, "f8[3]")
+    assert grouped(few) == ungrouped(few) == few
+
+
+@pytest.mark.parametrize("length", range(60, 120))
+def test_a_row_of_any_length_is_broken_between_names(length: int) -> None:
+    kinds = {f"value_{k}_": "f8[3,4]" for k in range(length // 9)} | {
+        "x" * (length % 9 + 1): "f8[3,4]"
+    }
+    kinds |= {f"other_{k}_of_them": "f4" for k in range(30)}
+    told = facts(True, **kinds)
+    told = told._replace(residuals=told.arguments)
+    text = signature(told, {value: value.name for value in told.arguments})
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert ungrouped(ast.literal_eval(text)["residuals"]) == kinds

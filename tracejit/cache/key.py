@@ -17,13 +17,14 @@ the same everywhere.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import hmac
 import io
 import re
 import zipfile
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -35,6 +36,8 @@ KERNEL_NAME: Final = re.compile(r"[A-Za-z_]\w*__[0-9a-f]{8}", re.ASCII)
 _SEAL = re.compile(r"# tracejit sha256 ([0-9a-f]{64})(?: npz ([0-9a-f]{64}) ([0-9]{1,15}))?")
 # In the column where the header has it: a word of the user's stands further right.
 _KEY = re.compile(r"^ {4}key {10}([0-9a-f]{64})\b", re.MULTILINE)
+_FUNCTION = re.compile(r"^ {4}user code {4}([^(\n]+)\(", re.MULTILINE)
+_SIGNATURE = re.compile(r"^SIGNATURE = (\{.*?^\})$", re.MULTILINE | re.DOTALL)
 _LONGEST_NAME = 60
 _LONGEST_FUNCTION = 30
 
@@ -145,6 +148,19 @@ def key_of(text: str) -> str | None:
     """The full key in the header of a kernel's text; None if it has none."""
     found = _KEY.search(text)
     return found and found[1]
+
+
+def function_of(text: str) -> str | None:
+    """The user's function, with its module, in the header of a kernel's text; None if it has
+    none."""
+    found = _FUNCTION.search(text)
+    return found and found[1]
+
+
+def signature_of(text: str) -> dict[str, Any]:
+    """The SIGNATURE of a kernel's text, which is not run; empty if it has none."""
+    found = _SIGNATURE.search(text)
+    return {} if found is None else dict(ast.literal_eval(found[1]))
 
 
 def constants_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:

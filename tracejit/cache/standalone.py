@@ -8,12 +8,20 @@ does, so a file must be one that only this user, or root, can have put there.
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
 from tracejit.cache.folder import Folder, distrust_of_shared, trusted
-from tracejit.cache.key import verify
-from tracejit.cache.modules import Unusable, load_text, read_kernel, refusal, run
+from tracejit.cache.key import verify, verify_text
+from tracejit.cache.modules import MOST_TEXT, Unusable, load_text, read_kernel, refusal, run
+from tracejit.support.errors import fail
+from tracejit.trace import places
+
+SUFFIXES = (".npz", ".pyi", ".py")
+"""The files of an exported module, in the order in which they are put in place."""
 
 _FIX = "save it again with kernel.save(path), or import it as an ordinary Python module."
 _FIX_DISTRUST = "read it, as loading it runs it; then tj.load(path, trust=True), or make it yours."
@@ -76,3 +84,78 @@ def save(text: str, npz: bytes | None, path: str | os.PathLike[str]) -> None:
     files = {} if npz is None else {file.with_suffix(".npz").name: npz}
     with Folder(file.parent) as folder:
         folder.write({**files, file.name: text.encode()}, 0o644, lasting=True)
+
+
+def write_all(
+    path: Path, files: Mapping[str, bytes], overwrite: bool, stale: Collection[str] = ()
+) -> None:
+    """Put `files` into the folder at `path`, in their order, and delete those that are `stale`.
+
+    All are on the disk before the first is put in place, and where one cannot be, those that were
+    replaced are put back. Raises `ExportError` where one would replace, unless it may `overwrite`
+    it, what tracejit did not write or somebody has edited; `OSError` as any write does.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    with Folder(path) as folder:
+        for name in files:
+            problem = _problem_of_old(folder, name, overwrite)
+            if problem is not None:
+                raise fail("overwrite", places.here(), file=path / name, problem=problem)
+        # A stale file that was edited, or whose text is not the one that was, stays.
+        old = [name for name in stale if _problem_of_old(folder, name, False) is None]
+        drafts: dict[str, str] = {}
+        kept: dict[str, str | None] = {}
+        try:
+            for name, data in files.items():
+                drafts[name] = folder.draft(name, data, 0o644, lasting=True)
+            for name in files:
+                kept[name] = _second_name(folder, name)
+                folder.rename(drafts[name], name)
+        except BaseException:
+            for name, backup in kept.items():
+                if backup is not None:
+                    folder.rename(backup, name)
+                    folder.remove(backup)  # two names of one file are both left by a rename
+                elif not folder.remove(drafts[name]):  # it was put in place
+                    folder.remove(name)
+            for draft in drafts.values():
+                folder.remove(draft)
+            raise
+        for backup in filter(None, kept.values()):
+            folder.remove(backup)
+        for name in old:
+            folder.remove(name)
+
+
+def _problem_of_old(folder: Folder, name: str, overwrite: bool) -> str | None:
+    """The reason why the file `name`, where there is one, must not be replaced."""
+    status = folder.status(name)
+    if status is None:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        return "it is a folder"
+    if overwrite:
+        return None
+    stem, _, suffix = name.rpartition(".")
+    try:
+        if suffix == "npz":
+            read_kernel(folder, stem, follow=True, problem_of=trusted)
+            return None
+        text = folder.read(name, MOST_TEXT, follow=True, problem_of=trusted)[0].decode()
+        return verify_text(text.replace("\r\n", "\n"))
+    except UnicodeDecodeError:
+        return "tracejit did not write it"
+    except Unusable as error:
+        return f"the module that it belongs to is not what tracejit wrote ({error.problem})"
+
+
+def _second_name(folder: Folder, name: str) -> str | None:
+    """Another name of a file that is about to be replaced; None where there is none."""
+    if folder.status(name) is None:
+        return None
+    draft = f".{name}.{os.urandom(6).hex()}.tmp"
+    with suppress(OSError, NotImplementedError):
+        os.link(folder.path / name, folder.path / draft)
+        return draft
+    data, _ = folder.read(name, MOST_TEXT, follow=True, problem_of=trusted)
+    return folder.draft(name, data, 0o644)

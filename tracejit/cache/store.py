@@ -20,14 +20,22 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
-from typing import NamedTuple
+from types import MappingProxyType, ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit.cache import eviction
 from tracejit.cache.folder import Folder, held, words
-from tracejit.cache.key import KERNEL_NAME, constants_bytes, key_of, mark, seal
+from tracejit.cache.key import (
+    KERNEL_NAME,
+    constants_bytes,
+    function_of,
+    key_of,
+    mark,
+    seal,
+    signature_of,
+)
 from tracejit.cache.modules import MOST_TEXT, Unusable, load_text, read_kernel, refusal, run
 from tracejit.cache.notices import CacheWarning as CacheWarning
 from tracejit.cache.notices import warn_once
@@ -41,13 +49,17 @@ _LONGEST_MARK = 80
 
 class StoredKernel(NamedTuple):
     """One kernel on disk: `bytes` counts text and constants, `mtime` is its last use to the day,
-    `intact` says that it would run."""
+    `intact` says that it would run. `function` is the user's, with its module, `key` the full one,
+    and `signature` the module's SIGNATURE; of a kernel that is not intact they are empty."""
 
     name: str
     path: Path
     bytes: int
     mtime: float
     intact: bool
+    function: str = ""
+    key: str = ""
+    signature: Mapping[str, Any] = MappingProxyType({})
 
 
 class Unmarked(Unusable):
@@ -223,11 +235,13 @@ class Store:
         raise Unmarked(problem, missing=is_older)
 
     def _entry(self, folder: Folder, name: str) -> StoredKernel:
-        intact = False
-        with suppress(Unusable):
-            intact = bool(self._verified(folder, name, None))
         use = eviction.use_of(folder, name)
-        return StoredKernel(name, self._file(name), use.bytes, use.time, intact)
+        damaged = StoredKernel(name, self._file(name), use.bytes, use.time, False)
+        with suppress(Unusable):
+            text, *_ = self._verified(folder, name, None)
+            known = function_of(text) or "", key_of(text) or "", signature_of(text)
+            return StoredKernel(*damaged[:4], True, *known)
+        return damaged
 
     def _is_written(self, name: str, sealed: str, npz: bytes | None) -> bool:
         """Write a kernel; where that is not possible say so once, and return False."""

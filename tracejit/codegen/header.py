@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.codegen.lines import WIDTH, filled
@@ -14,6 +16,9 @@ from tracejit.support.words import printable
 
 INDENT = 17
 MOST_NAMES = 12
+RUN = " ... "
+
+_NUMBERED = re.compile(r"(.*?)(?:_([1-9][0-9]*))?")
 
 
 class MemoryUse(NamedTuple):
@@ -59,28 +64,28 @@ def header(facts: Facts, names: Mapping[Value, str]) -> str:
     lines = [
         *filled(title.split(" "), WIDTH - 3),
         "",
-        *_entry("user code", call.split(" ")),
-        *(_entry("file", facts.origin.file.split(" ")) if facts.origin.file else ()),
-        *_entry("signature", [*types, f"->  {results}"], "  "),
+        *entry_lines("user code", call.split(" ")),
+        *(entry_lines("file", facts.origin.file.split(" ")) if facts.origin.file else ()),
+        *entry_lines("signature", [*types, f"->  {results}"], "  "),
     ]
     if facts.sizes is not None and facts.sizes.free():
         conditions = dict.fromkeys([*facts.sizes.ranges(), *facts.sizes.conditions()])
-        lines += _entry("sizes", list(conditions), ", ")
+        lines += entry_lines("sizes", list(conditions), ", ")
     if facts.sources is not None and facts.residuals is not None:
         chosen = [value.name for value in facts.sources]
         others = [value.name for value in facts.arguments if value.name not in chosen]
         note = f"({', '.join(others)} not differentiated)" if others else ""
         line = f"{', '.join(chosen):<20} {note}".rstrip()
         fits = len(line) <= WIDTH - INDENT
-        lines += _entry("gradient", [line] if fits else line.split())
-        lines += _entry("residuals", _residuals(facts, facts.residuals, names))
+        lines += entry_lines("gradient", [line] if fits else line.split())
+        lines += entry_lines("residuals", _residuals(facts, facts.residuals, names))
         if facts.memory is not None and facts.memory.budget is not None:
-            lines += _entry("memory", _memory(facts.memory, facts.memory.budget))
+            lines += entry_lines("memory", _memory(facts.memory, facts.memory.budget))
     if facts.traces:
         taken = "1 recorded" if facts.traces == 1 else f"{facts.traces} recorded"
-        lines += _entry("traces", f"{taken}; any other raises BranchNotRecorded".split(" "))
-    lines += _entry("key", [facts.key])
-    lines += _entry("made for", [facts.made_for])
+        lines += entry_lines("traces", f"{taken}; any other raises BranchNotRecorded".split(" "))
+    lines += entry_lines("key", [facts.key])
+    lines += entry_lines("made for", [facts.made_for])
     return "\n".join(lines) + "\n"
 
 
@@ -88,6 +93,8 @@ def _residuals(facts: Facts, residuals: Sequence[Value], names: Mapping[Value, s
     """The entry on residuals: their names, their bytes beside the arguments, and the values that
     backward computes again."""
     words = [names[value] for value in residuals] or ["none"]
+    if len(words) > 2 * MOST_NAMES:
+        words = _counted({names[value]: repr(value.type) for value in residuals})
     own = [value.type for value in residuals if value not in facts.arguments]
     kept: int = sum(type.size * type.dtype.itemsize for type in own if type.form == "array")
     if type(kept) is not int or kept:
@@ -101,6 +108,81 @@ def _residuals(facts: Facts, residuals: Sequence[Value], names: Mapping[Value, s
         words += ["recomputed:", *repeated[:MOST_NAMES]]
         words += [f"and {more} more"] if more > 0 else []
     return words
+
+
+def _counted(types: Mapping[str, str]) -> list[str]:
+    """Many residuals in a few words: of each type the first name and the last, and how many."""
+    words: list[str] = []
+    for kind, named in _by_type(types).items():
+        several = f" x {len(named)}" if len(named) > 1 else ""
+        words += f"{RUN.join(dict.fromkeys((named[0], named[-1])))}: {kind}{several},".split(" ")
+    words[-1] = words[-1].removesuffix(",")
+    return words
+
+
+def _by_type(types: Mapping[str, str]) -> dict[str, list[str]]:
+    """The names of each type, those that differ by a number in the order of these."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name, kind in types.items():
+        groups[kind].append(name)
+    return {kind: sorted(named, key=_base_and_number) for kind, named in groups.items()}
+
+
+def _base_and_number(name: str) -> tuple[str, int]:
+    """The parts of `h_12`; a name without a number has 0."""
+    found = _NUMBERED.fullmatch(name)
+    assert found is not None
+    return found[1], int(found[2] or 0)
+
+
+def grouped(types: Mapping[str, str]) -> dict[str, str]:
+    """Names with their types as SIGNATURE has them: where they are many, those of one type
+    together, with runs of numbers cut short. `ungrouped` is the way back.
+
+    >>> many = {f"h_{k}": "f8[3]" for k in range(1, 40)} | {"w": "f8[3]"}
+    >>> grouped(many)
+    {'h_1 ... h_39 w': 'f8[3]'}
+    """
+    if len(types) <= 2 * MOST_NAMES:
+        return dict(types)
+    return {" ".join(_in_runs(named)): kind for kind, named in _by_type(types).items()}
+
+
+def ungrouped(types: Mapping[str, str]) -> dict[str, str]:
+    """Every name with its type, from what `grouped` has made.
+
+    >>> ungrouped({"h_1 ... h_3 w": "f8[3]", "x": "f8"})
+    {'h_1': 'f8[3]', 'h_2': 'f8[3]', 'h_3': 'f8[3]', 'w': 'f8[3]', 'x': 'f8'}
+    """
+    return {name: kind for text, kind in types.items() for name in _each(text.split(" "))}
+
+
+def _in_runs(named: Sequence[str]) -> Iterator[str]:
+    """Sorted names, three or more with numbers in a row as the first and the last of them."""
+    start = 0
+    while start < len(named):
+        base, number = _base_and_number(named[start])
+        stop = start + 1
+        while number and named[stop : stop + 1] == [f"{base}_{number + stop - start}"]:
+            stop += 1
+        run = named[start:stop]
+        yield from run if len(run) < 3 else (f"{run[0]}{RUN}{run[-1]}",)
+        start = stop
+
+
+def _each(words: Iterable[str]) -> Iterator[str]:
+    """The names in a text of names and runs."""
+    last, is_run = "", False
+    for word in words:
+        if word == RUN.strip():
+            is_run = True
+        elif is_run:
+            base, number = _base_and_number(word)
+            yield from [f"{base}_{k}" for k in range(_base_and_number(last)[1] + 1, number + 1)]
+            is_run = False
+        else:
+            yield word
+        last = word if word != RUN.strip() else last
 
 
 def _memory(memory: MemoryUse, budget: int) -> list[str]:
@@ -131,7 +213,7 @@ def signature(facts: Facts, names: Mapping[Value, str]) -> str:
     }
     if facts.sources is not None and facts.residuals is not None:
         parts["gradient"] = tuple(value.name for value in facts.sources)
-        parts["residuals"] = {names[value]: repr(value.type) for value in facts.residuals}
+        parts["residuals"] = grouped({names[value]: repr(value.type) for value in facts.residuals})
     lines = ["{"]
     for key, part in parts.items():
         lines += _part(key, part)
@@ -150,11 +232,21 @@ def _part(key: str, part: Mapping[str, str] | tuple[str, ...]) -> list[str]:
     line = f'    "{key}": {start}{", ".join(texts)}{comma}{end},'
     if len(line) <= WIDTH:
         return [line]
-    body = filled([f"{text}," for text in texts], WIDTH - 8)
+    rows = filled([f"{text}," for text in texts], WIDTH - 8)
+    body = [line for row in rows for line in _literals(row)]
     return [f'    "{key}": {start}', *[" " * 8 + row for row in body], f"    {end},"]
 
 
-def _entry(label: str, words: Sequence[str], separator: str = " ") -> list[str]:
+def _literals(row: str) -> list[str]:
+    """A row of the dictionary, its key as several literals in a row where it is too long."""
+    names, _, kind = row.rpartition('": ')
+    first, *others = filled(names.split(" "), WIDTH - 14 - len(kind))
+    if len(row) <= WIDTH - 8 or not others:
+        return [row]
+    return [f'{first} "', *[f'"{more} "' for more in others[:-1]], f'"{others[-1]}": {kind}']
+
+
+def entry_lines(label: str, words: Sequence[str], separator: str = " ") -> list[str]:
     """A line of the docstring, or several, the others under the start of the first."""
     first, *others = filled(map(printable, words), WIDTH - INDENT, separator)
     return [f"    {label}".ljust(INDENT) + first, *[" " * INDENT + row for row in others]]

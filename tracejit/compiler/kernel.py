@@ -15,6 +15,7 @@ from tracejit.cache.key import key_of
 from tracejit.cache.settings import default_path
 from tracejit.cache.standalone import load_file, load_sealed, save
 from tracejit.cache.store import Store
+from tracejit.codegen.header import ungrouped
 from tracejit.compiler import pipeline
 from tracejit.ir.graph import Graph
 from tracejit.runtime.allocator import keep_freed_memory
@@ -96,7 +97,7 @@ class Kernel:
 
     def residuals(self) -> dict[str, str]:
         """The residuals that forward hands to backward: their types, by name."""
-        return dict(self._gradient_part("residuals"))
+        return ungrouped(self._gradient_part("residuals"))
 
     @property
     def forward(self) -> Callable[..., Any]:

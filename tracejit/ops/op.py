@@ -28,7 +28,8 @@ or a function (types, **params) that returns such a template. `statements` spell
 single expression can: a function (types, **params) that returns lines which write the result to
 {out}. `inplace` spells it writing to {out}, an operand or a new buffer; with `statements`, as a
 statement that updates the buffer of operand 0. What stands there is called by the name of its
-library in `LIBRARIES`: `np`, and `scipy` once an op of its has been declared (`library`).
+library in `LIBRARIES`: `np`, and `scipy` once an op of its has been declared (`library`). `since`
+is the first version of it that has what is called, where not all that tracejit runs with have it.
 
 Traits say what an op is, and passes ask for them, never for names: an op that declares what it is
 is treated right by every pass. None claims anything by default, and `tests/ops/test_traits.py`
@@ -150,6 +151,7 @@ class Op:
     effect: bool = False
     assumes_shape: bool = False
     library: str = "np"
+    since: str = ""
     elementwise: bool = field(init=False)
     linear_in: Literal["jointly", "each"] | tuple[int, ...] = ()
     commutative: bool = False

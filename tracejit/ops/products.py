@@ -301,6 +301,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         ),
         batch=batched_products.matvec,
         source="np.matvec({0}, {1})",
+        since="2.2",
     )
     vecmat = _bilinear(
         np.vecmat,
@@ -312,6 +313,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         ),
         batch=batched_products.vecmat,
         source="np.vecmat({0}, {1})",
+        since="2.2",
     )
 
 

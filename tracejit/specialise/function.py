@@ -17,7 +17,7 @@ from tracejit.specialise.callee import Callee, Form
 from tracejit.specialise.eager_mode import OPEN, is_disabled, is_open, way_out
 from tracejit.specialise.explain import CacheInfo, History
 from tracejit.specialise.fallback import Fallback, shown
-from tracejit.specialise.kernel_table import KernelTable
+from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.specialise.pickling import Recipe, deeply_copied, parts_of, reduced
 from tracejit.specialise.slow_path import SlowPath
 from tracejit.specialise.specialiser import Specialiser
@@ -27,7 +27,7 @@ from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.floating import QUIET, STATE
 from tracejit.trace.record import current_recording
-from tracejit.trace.signature import inside_method, is_no_spec
+from tracejit.trace.signature import Call, inside_method, is_no_spec
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -155,6 +155,10 @@ class Function(Generic[P, R_co]):
             raise shown(error) from None
         except Failed:
             raise shown(fail("not-compiled", places.here(), function=self.name)) from None
+
+    def compiled_call(self, call: Call) -> CompiledCall | None:
+        """The kernel made so far that takes a call like this one, with its entry."""
+        return self._table.find(call)
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
         """Explain why each kernel was made, and how to have fewer; of a call with these arguments,

@@ -29,7 +29,7 @@ class Specialiser(NamedTuple):
     """Makes kernels for the calls of one function.
 
     They go into `table`, the reasons for them into `history`. `flights` are the calls that are
-    being recorded.
+    being recorded. Where it `checks_purity`, each is recorded twice, and must be the same.
     """
 
     callee: Callee
@@ -37,6 +37,7 @@ class Specialiser(NamedTuple):
     table: KernelTable
     history: History
     flights: SingleFlight
+    checks_purity: bool = False
 
     def in_turn(
         self, request: SpecialisationRequest, seen: Sequence[Any], exact: bool = False
@@ -78,7 +79,7 @@ class Specialiser(NamedTuple):
     def specialise(self, request: SpecialisationRequest, free: bool = False) -> CompiledCall:
         """Record and compile a call, enter it in front of the others, and note why.
 
-        With TRACEJIT_CHECK=1 the call is recorded twice, and must be the same.
+        With TRACEJIT_CHECK=1, too, the call is recorded twice.
         """
         known = self.table.kernel_of(request.onto)
         rows = self.callee.static_rows()
@@ -87,7 +88,7 @@ class Specialiser(NamedTuple):
         began = time.perf_counter()
         others = changes_by_others()
         record = functools.partial(self._record, request, free)
-        is_watched = purity_check.is_on()
+        is_watched = self.checks_purity or purity_check.is_on()
         recorded = purity_check.recorded_twice(self.callee, record) if is_watched else record()
         recorded_at = time.perf_counter()
         found = self._compiled(recorded, request)

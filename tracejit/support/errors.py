@@ -23,6 +23,7 @@ from tracejit.support.exceptions import (
     AssignError,
     AxisShapeError,
     CallbackError,
+    ExportError,
     GradientError,
     GraphError,
     ImpureError,
@@ -55,12 +56,13 @@ from tracejit.support.exceptions import (
 from tracejit.support.gradient_errors import GRADIENT_ERRORS
 
 __all__ = [
-    "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "GradientError",
-    "GraphError", "ImpureError", "InPlaceError", "KernelError", "LeakedTensorError",
-    "NoGradientError", "NotAnOpError", "RecomputeError", "RegisteredError", "Row", "RuleError",
-    "RuleTypeError", "SeedError", "ShapeError", "StrictError", "TapeArgumentError", "TapeError",
-    "TapeStateError", "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError",
-    "WatchError", "Where", "fail", "placed", "without_frames",
+    "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "ExportError",
+    "GradientError", "GraphError", "ImpureError", "InPlaceError", "KernelError",
+    "LeakedTensorError", "NoGradientError", "NotAnOpError", "RecomputeError", "RegisteredError",
+    "Row", "RuleError", "RuleTypeError", "SeedError", "ShapeError", "StrictError",
+    "TapeArgumentError", "TapeError", "TapeStateError", "TracejitError", "TracejitWarning",
+    "UnsupportedError", "ValueNeededError", "WatchError", "Where", "fail", "placed",
+    "without_frames",
 ]  # fmt: skip
 
 
@@ -288,7 +290,8 @@ ERRORS: dict[str, Row] = {
     "impure": Row(
         ImpureError,
         "two recordings of one call of {function} differ: {problem}.",
-        "TRACEJIT_CHECK=1 records each new call twice; what differs would be frozen into a kernel. "
+        "TRACEJIT_CHECK=1 and tj.export record a call twice; what differs would be frozen into a "
+        "kernel. "
         "It may come from {suspects}.",
         "pass it as an argument, hold it in a tj.Variable, draw from a np.random.Generator that is "
         "an argument, or read it in a tj.callback.",
@@ -298,6 +301,26 @@ ERRORS: dict[str, Row] = {
         "kernel {name} cannot be used: {problem}.",
         "a kernel runs as code, so it is only imported when it is exactly what tracejit wrote.",
         "{fix}",
+    ),
+    "export": Row(
+        UnsupportedError,
+        "{function} cannot be exported: {problem}.",
+        "an exported module is NumPy alone, and nothing of the program that it comes from runs in "
+        "it.",
+        "{fix}",
+    ),
+    "export-path": Row(
+        ArgumentError,
+        "tj.export cannot write there: {problem}.",
+        "one function becomes a module, a file that ends in .py; several become a package, a "
+        "folder.",
+        "{fix}",
+    ),
+    "overwrite": Row(
+        ExportError,
+        "{file} is there already: {problem}.",
+        "tj.export replaces what tracejit has written, and nothing that holds work of yours.",
+        "move the file away, write to another path, or pass overwrite=True.",
     ),
     "strict": Row(
         StrictError,

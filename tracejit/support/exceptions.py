@@ -153,6 +153,10 @@ class KernelError(TracejitError, ImportError):
     """A kernel file that is missing, damaged, edited or foreign."""
 
 
+class ExportError(TracejitError, FileExistsError):
+    """A file in the place of an exported one that tracejit did not write, or that was edited."""
+
+
 class GraphError(TracejitError, ValueError):
     """A graph that breaks an invariant or a text that is not a graph: a bug in tracejit."""
 

@@ -68,6 +68,13 @@ class Structure(NamedTuple):
             return [*[factory for *_, factory in self.beside], *inside]
         return inside if self.cls in BUILTIN else [self.cls, *inside]
 
+    def parts(self) -> Iterator[Structure]:
+        """This container and those inside, without leaves."""
+        if self.cls is not None:
+            yield self
+            for child in self.children:
+                yield from child.parts()
+
     def is_like(self, other: Structure) -> bool:
         """Return whether `other` is the same, in whatever order its dicts list their keys."""
         if self.cls is not other.cls or self.keys != other.keys:
