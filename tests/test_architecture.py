@@ -135,7 +135,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.trace.capture.functions": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.walk": "tests/trace/capture/test_captures.py",
     "tracejit.api.arrays": "tests/test_numpy.py",
-    "tracejit.cli.shipping": "tests/cli/test_command_line.py",
     "tracejit.api.configuration": "tests/support/test_config.py",
     "tracejit.runtime.tile_threads": "tests/support/test_config.py",
     "tracejit.api.jacobian": "tests/api/test_transforms.py",

@@ -22,6 +22,7 @@ from tracejit.support.options import nearest
 from tracejit.trace.signature import TensorSpec, signature_of
 
 SPEC_HELP = 'describe the arguments, as in a call: "w=f8[3], x=f8[10,3]"'
+WRT_HELP = "differentiate these arguments: names or numbers (0)"
 NUMBERS: dict[str, Any] = {"float": 1.0, "int": 1, "bool": True, "complex": 1j}
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "c16", "c8", "b1"]
 
@@ -103,9 +104,9 @@ def _size(node: ast.expr) -> int | None:
     raise ValueError(f"{ast.unparse(node)} is no size.")
 
 
-def given_for(f: Function[..., Any], texts: Sequence[str] | None, command: str) -> Given | None:
+def given_for(f: Function[..., Any], texts: Sequence[str] | None, command: str) -> Given:
     """The arguments for `f`: those of `--spec`, or of its input_signature, or none where it needs
-    none. None where it has kernels already. Else a refusal that shows how to write `command`."""
+    none. Else a refusal that shows how to write `command`."""
     if texts:
         given = parsed(texts)
         try:
@@ -115,8 +116,6 @@ def given_for(f: Function[..., Any], texts: Sequence[str] | None, command: str) 
         return given
     if f.options.input_signature is not None:
         return Given(tuple(f.options.input_signature), {})
-    if f.kernels:
-        return None
     if not _needed(f):
         return Given((), {})
     raise Refusal(
@@ -140,3 +139,14 @@ def _shown(f: Function[..., Any], command: str) -> str:
     """A command with a description of the arguments of `f`."""
     words = ", ".join(f"{name}=f8[10,3]" for name in _needed(f)) or "x=f8[10,3]"
     return f'Describe them:\n  tracejit {command} --spec "{words}"'
+
+
+def chosen(text: str | None) -> dict[str, Any]:
+    """The arguments to differentiate, as transforms take them: numbers or names."""
+    words = [] if text is None else [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        return {}
+    if all(word.isdecimal() for word in words):
+        numbers = tuple(map(int, words))
+        return {"argnums": numbers[0] if len(numbers) == 1 else numbers}
+    return {"argnums": (), "argnames": words[0] if len(words) == 1 else tuple(words)}

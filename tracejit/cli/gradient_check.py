@@ -7,6 +7,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,9 +41,10 @@ def add(commands: Any) -> None:
         "check a generated module by finite differences, and time it; 1 if it is wrong",
         "tracejit check kernels/loss.py\n"
         "tracejit check loss.py --size n=1000\n"
-        "tracejit check loss.py --arguments data.npz --json",
+        "tracejit check loss.py --arguments data.npz --json\n"
+        "tracejit check kernels/    all of a package",
     )
-    check.add_argument("file", metavar="FILE", help="a module that export or kernel.save wrote")
+    check.add_argument("file", metavar="FILE", help="what export or kernel.save wrote")
     check.add_argument(
         "--size", action="append", default=[], metavar="NAME=N", help="a free dimension: n=1000"
     )
@@ -62,7 +64,22 @@ def add(commands: Any) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    kernel = load(arguments.file, trust=arguments.trust)
+    path = Path(arguments.file)
+    if not path.is_dir():
+        found = [_checked(path, arguments)]
+    else:  # a package, whose other files choose among its kernels
+        files = sorted(one for one in path.glob("*.py") if "__" in one.stem.strip("_"))
+        found = [_checked(file, arguments) for file in files]
+        if not found:
+            raise Refusal(f"{path} has no module that export wrote")
+    if arguments.json:
+        print_json(found if path.is_dir() else found[0])
+    return int(not all(one["right"] for one in found))
+
+
+def _checked(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Check one module, and print what was found, or answer it for JSON."""
+    kernel = load(path, trust=arguments.trust)
     sizes = dict(_size(text) for text in arguments.size)
     if arguments.arguments is not None:
         tried: Iterator[Any] = iter([("given", saved_arguments(kernel, arguments.arguments))])
@@ -71,18 +88,16 @@ def _check(arguments: argparse.Namespace) -> int:
     drawn, given, compared = _first_right(kernel, tried, arguments.elements)
     is_wrong = any(one.wrong for one in compared.values())
     times = {name: fastest(call) for name, call in _calls(kernel, given).items()}
+    answer = {
+        "name": kernel.name,
+        "signature": dict(kernel.signature),
+        "arguments": drawn,
+        "gradient": {name: one._asdict() for name, one in compared.items()},
+        "seconds": times,
+        "right": not is_wrong,
+    }
     if arguments.json:
-        print_json(
-            {
-                "name": kernel.name,
-                "signature": dict(kernel.signature),
-                "arguments": drawn,
-                "gradient": {name: one._asdict() for name, one in compared.items()},
-                "seconds": times,
-                "right": not is_wrong,
-            }
-        )
-        return int(is_wrong)
+        return answer
     inputs: Mapping[str, str] = kernel.signature["inputs"]
     print(f"{'kernel':<11} {kernel.name}")
     print(f"{'arguments':<11} {'  '.join(map(' '.join, inputs.items()))}  ({drawn})")
@@ -94,7 +109,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if not compared:
         print(f"{'gradient':<11} none: it computes the value alone")
     print(f"{'time':<11} {'  '.join(f'{name} {duration(each)}' for name, each in times.items())}")
-    return int(is_wrong)
+    return answer
 
 
 def _first_right(

@@ -12,7 +12,7 @@ from typing import Any
 from tracejit.api.gradients import value_and_grad
 from tracejit.cache.key import key_of
 from tracejit.cli.arguments_made import arguments_for
-from tracejit.cli.call_spec import Given, add_spec, given_for
+from tracejit.cli.call_spec import WRT_HELP, Given, add_spec, chosen, given_for
 from tracejit.cli.inventory import KEY_HELP, find, function_of, store
 from tracejit.cli.output import WIDE, Refusal, complain, has_colours, print_json, terminal_width
 from tracejit.cli.side_by_side import UserCode, blocks_of, painter, rows, table
@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
     )
     show.add_argument("targets", metavar="TARGET", nargs="+", help=f"{TARGET_HELP}; or {KEY_HELP}")
     add_spec(show)
-    show.add_argument("--wrt", metavar="ARGS", help="differentiate these: names or numbers (0)")
+    show.add_argument("--wrt", metavar="ARGS", help=WRT_HELP)
     show.add_argument("--forward", action="store_true", help="the value alone, no gradient")
     show.add_argument("--graph", action="store_true", help="the recorded graph instead of code")
     show.add_argument(
@@ -91,7 +91,7 @@ def _shown_stored(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
 def _shown_function(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Print a function and its kernels, write its page, or answer them for JSON."""
     f = load_target(word)
-    given = given_for(f, arguments.spec, f"show {word}")
+    given = _given(f, arguments, f"show {word}")
     kernels = kernels_for(f, given, arguments)
     code = user_code(f)
     shown: list[dict[str, Any]] = []
@@ -111,6 +111,12 @@ def _shown_function(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
             _print_kernel(f, kernel, code, entry, arguments)
     user = None if code is None else {"file": code.file, "line": code.first, "lines": code.lines}
     return {"function": f.name, "user_code": user, "kernels": shown}
+
+
+def _given(f: Function[..., Any], arguments: argparse.Namespace, command: str) -> Given | None:
+    """The arguments for `f`; None where importing its module has made kernels, and nothing else is
+    asked for."""
+    return None if f.kernels and not arguments.spec else given_for(f, arguments.spec, command)
 
 
 def _print_kernel(
@@ -155,24 +161,13 @@ def kernels_for(
         if f.is_derived or arguments.forward:
             return [f.kernel(*given.args, **given.kwargs)]
         try:
-            chosen = _chosen(arguments.wrt)
-            return [value_and_grad(f, **chosen).kernel(*given.args, **given.kwargs)]
+            of = chosen(arguments.wrt)
+            return [value_and_grad(f, **of).kernel(*given.args, **given.kwargs)]
         except GradientError as error:
             if arguments.wrt is not None:
                 raise
             complain(f"no gradient: {str(error).partition(chr(10))[0]}")
             return [f.kernel(*given.args, **given.kwargs)]
-
-
-def _chosen(text: str | None) -> dict[str, Any]:
-    """The arguments to differentiate, as transforms take them: numbers or names."""
-    words = [] if text is None else [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
-        return {}
-    if all(word.isdecimal() for word in words):
-        numbers = tuple(map(int, words))
-        return {"argnums": numbers[0] if len(numbers) == 1 else numbers}
-    return {"argnums": (), "argnames": words[0] if len(words) == 1 else tuple(words)}
 
 
 def user_code(f: Function[..., Any]) -> UserCode | None:
@@ -245,7 +240,7 @@ def _comparable(text: str) -> Iterator[str]:
 
 def _explain(arguments: argparse.Namespace) -> int:
     f = load_target(arguments.target)
-    given = given_for(f, arguments.spec, f"explain {arguments.target}")
+    given = _given(f, arguments, f"explain {arguments.target}")
     if given is not None:
         with reporting(f"recording {f.name}"):
             f.kernel(*given.args, **given.kwargs)

@@ -98,7 +98,9 @@ def record(entry: StoredKernel) -> dict[str, Any]:
     """A kernel on disk, for JSON."""
     return {
         "name": entry.name,
-        "function": function_of(entry.name),
+        "function": entry.function,
+        "key": entry.key,
+        "signature": entry.signature,
         "path": str(entry.path),
         "bytes": entry.bytes,
         "last_used": timestamp(entry.mtime),
