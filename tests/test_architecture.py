@@ -104,7 +104,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.passes.loop_stages": "tests/autodiff/test_loop_fission.py",
     "tracejit.passes.loop_terms": "tests/autodiff/test_loop_fission.py",
     "tracejit.ops.sized": "tests/test_sizes.py",
-    "tracejit.support.options": "tests/test_sizes.py",
     "tracejit.ir.dims": "tests/ir/test_sizes.py",
     "tracejit.ir.size_parser": "tests/ir/test_sizes.py",
     "tracejit.ir.translation": "tests/ir/test_sizes.py",

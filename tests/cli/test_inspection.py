@@ -156,3 +156,31 @@ def test_explain_of_a_function(run, train):
     assert out.startswith("loss has 1 kernel.\nKernel 1 was made for the first call: w f8[3]")
     code, out, _ = run("explain", "train:ready", "--json")
     assert json.loads(out)["explanation"][0] == "ready has 1 kernel."
+
+
+with_profiles = pytest.mark.skipif(not hasattr(tj.Kernel, "profile"), reason="not there yet")
+with_pages = pytest.mark.skipif(not hasattr(tj.Kernel, "to_html"), reason="not there yet")
+
+
+@with_profiles
+def test_show_a_profile(run, train):
+    code, out, _ = run("show", "train:loss", "--spec", SPEC, "--profile")
+    assert code == 0 and "return np.tanh(x @ w)" in out and "value_and_grad: " in out
+    out = run("show", "train:loss", "--spec", SPEC, "--profile", "--json")[1]
+    (kernel,) = json.loads(out)["kernels"]
+    assert {"place", "text", "seconds"} <= set(kernel["profile"]["lines"][0])
+
+
+@with_pages
+def test_show_writes_a_page(run, train):
+    path = train.with_name("page.html")
+    code, out, _ = run("show", "train:loss", "--spec", SPEC, "--html", path)
+    assert (code, out) == (0, f"wrote {path}\n")
+    assert path.read_text().startswith("<!doctype html>")
+    found = json.loads(run("show", "train:ready", "--html", path, "--json")[1])
+    assert found["html"] == str(path) and len(found["kernels"]) == 1
+
+
+def test_a_page_shows_one_function(run, train):
+    code, _, err = run("show", "train:ready", "train:described", "--html", "page.html")
+    assert code == 2 and "--html writes the page of one function" in err

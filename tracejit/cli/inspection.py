@@ -64,6 +64,8 @@ def add(commands: Any) -> None:
 
 
 def _show(arguments: argparse.Namespace) -> int:
+    if arguments.html and len(arguments.targets) > 1:
+        raise Refusal("--html writes the page of one function: give one")
     shown = [
         _shown_function(word, arguments) if is_target(word) else _shown_stored(word, arguments)
         for word in arguments.targets
@@ -92,25 +94,29 @@ def _shown_function(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Print a function and its kernels, write its page, or answer them for JSON."""
     f = load_target(word)
     given = _given(f, arguments, f"show {word}")
-    kernels = kernels_for(f, given, arguments)
+    made: Any = recorded(f, given, arguments)
     code = user_code(f)
     shown: list[dict[str, Any]] = []
-    for kernel in kernels:
+    if arguments.html and not arguments.profile:
+        made.to_html(arguments.html)
+    for kernel in made.kernels:
         entry: dict[str, Any] = {"kernel": kernel.name, "key": kernel.key, "path": kernel.path}
         entry |= {"signature": dict(kernel.signature), "source": kernel.source}
-        profile = _profile(kernel) if arguments.profile else None
-        if arguments.html:
-            _write_page(kernel, arguments.html, profile)
-            entry["html"] = arguments.html
+        profile = kernel.profile(*arguments_for(kernel)) if arguments.profile else None
+        if profile is not None and arguments.html:
+            kernel.to_html(arguments.html, profile=profile)
         if arguments.graph:
             entry["graph"] = print_graph(kernel.graph)
         if profile is not None:
-            entry["profile"] = str(profile)
+            lines = [line._asdict() for line in profile.lines]
+            entry["profile"] = {"seconds": profile.total, "lines": lines}
         shown.append(entry)
-        if not arguments.json:
-            _print_kernel(f, kernel, code, entry, arguments)
+        if not arguments.json and not arguments.html:
+            _print_kernel(f, kernel, code, profile, arguments)
+    if arguments.html and not arguments.json:
+        print(f"wrote {arguments.html}")
     user = None if code is None else {"file": code.file, "line": code.first, "lines": code.lines}
-    return {"function": f.name, "user_code": user, "kernels": shown}
+    return {"function": f.name, "user_code": user, "html": arguments.html, "kernels": shown}
 
 
 def _given(f: Function[..., Any], arguments: argparse.Namespace, command: str) -> Given | None:
@@ -123,15 +129,13 @@ def _print_kernel(
     f: Function[..., Any],
     kernel: Kernel,
     code: UserCode | None,
-    entry: dict[str, Any],
+    profile: Any,
     arguments: argparse.Namespace,
 ) -> None:
-    if arguments.html:
-        print(f"wrote {arguments.html}")
-    elif arguments.graph:
-        print(entry["graph"])
-    elif arguments.profile:
-        print(entry["profile"])
+    if arguments.graph:
+        print(print_graph(kernel.graph))
+    elif profile is not None:
+        print(profile)
     elif terminal_width() >= WIDE:
         columns = [blocks_of(kernel.source, name) for name in ("forward", "backward")]
         columns = [blocks for blocks in columns if blocks]
@@ -150,24 +154,25 @@ def _place(code: UserCode | None) -> str:
     return "" if code is None else f"{code.file}:{code.first}  {code.name}"
 
 
-def kernels_for(
+def recorded(
     f: Function[..., Any], given: Given | None, arguments: argparse.Namespace
-) -> list[Kernel]:
-    """The kernels to show: of the gradient, where there is one and it is wanted; without a
-    description of the arguments, those that the function has."""
+) -> Function[..., Any]:
+    """The function whose kernels are to be shown: the gradient of `f` where there is one and it is
+    wanted. Without a description of the arguments it is `f`, with the kernels that it has."""
     if given is None:
-        return f.kernels
+        return f
     with reporting(f"recording {f.name}"):
-        if f.is_derived or arguments.forward:
-            return [f.kernel(*given.args, **given.kwargs)]
-        try:
-            of = chosen(arguments.wrt)
-            return [value_and_grad(f, **of).kernel(*given.args, **given.kwargs)]
-        except GradientError as error:
-            if arguments.wrt is not None:
-                raise
-            complain(f"no gradient: {str(error).partition(chr(10))[0]}")
-            return [f.kernel(*given.args, **given.kwargs)]
+        if not f.is_derived and not arguments.forward:
+            try:
+                slope = value_and_grad(f, **chosen(arguments.wrt))
+                slope.kernel(*given.args, **given.kwargs)
+                return slope
+            except GradientError as error:
+                if arguments.wrt is not None:
+                    raise
+                complain(f"no gradient: {str(error).partition(chr(10))[0]}")
+        f.kernel(*given.args, **given.kwargs)
+        return f
 
 
 def user_code(f: Function[..., Any]) -> UserCode | None:
@@ -180,7 +185,7 @@ def user_code(f: Function[..., Any]) -> UserCode | None:
     offsets = (k for k, line in enumerate(lines) if line.lstrip().startswith(("def ", "async ")))
     file = inspect.getsourcefile(python) or ""
     name = getattr(python, "__name__", f.name)
-    texts = [line.rstrip("\n") for line in lines]
+    texts = [line.rstrip("\n").expandtabs(4) for line in lines]
     margin = len(texts[0]) - len(texts[0].lstrip())
     return UserCode(
         name,
@@ -189,22 +194,6 @@ def user_code(f: Function[..., Any]) -> UserCode | None:
         max(first, 1) + next(offsets, 0),
         [line[margin:] if not line[:margin].strip() else line for line in texts],
     )
-
-
-def _profile(kernel: Kernel) -> Any:
-    """The profile of a run on arrays made from its signature."""
-    profile: Any = getattr(kernel, "profile", None)
-    if profile is None:
-        raise Refusal("this version of tracejit has no profiles")
-    return profile(*arguments_for(kernel))
-
-
-def _write_page(kernel: Kernel, path: str, profile: Any) -> None:
-    """Write the explorer page of a kernel."""
-    to_html: Any = getattr(kernel, "to_html", None)
-    if to_html is None:
-        raise Refusal("this version of tracejit has no explorer page")
-    to_html(path, profile=profile)
 
 
 def _print_code(text: str, language: str = "python") -> None:

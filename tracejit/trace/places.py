@@ -373,9 +373,11 @@ def _unknown_option(
 ) -> TracejitError | None:
     """The error for a call that names an option which `function` does not have, after the one that
     Python raises for it; None after any other."""
-    trace = error.__traceback__
-    if trace is None or trace.tb_next is not None:  # the function has begun
-        return None
+    own, trace = inspect.unwrap(function).__code__, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is own:  # it has begun
+            return None
+        trace = trace.tb_next
     known = inspect.signature(function).parameters
     unknown = next((name for name in given if name not in known), None)
     if unknown is None:
