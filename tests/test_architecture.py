@@ -460,7 +460,7 @@ def test_tested_elsewhere_lists_only_what_is() -> None:
 
 def test_importing_tracejit_imports_no_extra() -> None:
     """No optional package is imported, and no warning gets out (astor has one for Python 3.12)."""
-    extras = {"scipy", "sklearn", "pytest", "hypothesis", "pandas", "numba", "dask"}
+    extras = {"scipy", "sklearn", "pytest", "hypothesis", "pandas", "numba", "dask", "rich"}
     script = f"import sys, tracejit\nprint(*sorted({extras} & set(sys.modules)))"
     command = [sys.executable, "-W", "error", "-c", script]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -236,3 +236,8 @@ def test_prune_takes_sizes_with_units(run, kernels, given, bytes):
     code, out, _ = run("prune", "--max-bytes", given)
     assert code == 0
     assert out.startswith("removed 2 kernels" if not bytes else "removed 0 kernels")
+
+
+def test_a_function_is_told_from_a_kernel(run, kernels):
+    assert "write train:loss." in run("show", "train.loss")[2]
+    assert "name it: train.py:FUNCTION." in run("show", "train.py")[2]

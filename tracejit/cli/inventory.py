@@ -213,6 +213,10 @@ def find(there: Store, wanted: str) -> str:
 def _unknown(wanted: str, there: Store) -> Refusal:
     functions = sorted({function_of(name) for name in there.names()})
     hint = f" {nearest(wanted, functions)}" if functions else ""
+    if wanted.endswith(".py"):
+        hint = f" To see a function, name it: {wanted}:FUNCTION."
+    elif "." in wanted:
+        hint = f" To see a function, write {':'.join(wanted.rsplit('.', 1))}."
     return Refusal(f"no kernel in {there.path} is called {wanted!r} or has such a key.{hint}")
 
 
