@@ -201,7 +201,7 @@ def _print_code(text: str, language: str = "python") -> None:
     if paint is None:
         sys.stdout.write(text)
     else:
-        print("\n".join(map(paint, text.splitlines())))
+        print(paint(text))
 
 
 def _painter(language: str) -> Any:

@@ -141,7 +141,7 @@ def _wrapped(lines: Sequence[str], width: int) -> list[str]:
 
 
 def painter(language: str = "python") -> Paint | None:
-    """A function that colours a line of code for the terminal; None without the extra `cli`."""
+    """A function that colours code for the terminal; None without the extra `cli`."""
     try:
         console_module: Any = importlib.import_module("rich.console")
         syntax_module: Any = importlib.import_module("rich.syntax")
@@ -150,11 +150,11 @@ def painter(language: str = "python") -> Paint | None:
     console = console_module.Console(force_terminal=True, highlight=False, soft_wrap=True)
     syntax = syntax_module.Syntax("", language, theme="ansi_dark", background_color="default")
 
-    def paint(line: str) -> str:
-        if not line.strip():
-            return line
+    def paint(code: str) -> str:
+        if not code.strip():
+            return code
         with console.capture() as captured:
-            text = syntax.highlight(line)
+            text = syntax.highlight(code)
             text.rstrip()
             console.print(text, end="")
         return str(captured.get())
