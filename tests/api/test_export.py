@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.cached import failing, posix
+from tests.cached import failing, posix, python
 from tests.idioms.table import IDIOMS
 from tracejit.cache.key import verify
 from tracejit.support.errors import ExportError, KernelError, TracejitError
@@ -152,6 +152,64 @@ def test_the_module_needs_numpy_alone(tmp_path: Path) -> None:
     assert [line.split()[1] for line in lines] == ["numpy"]
 
 
+def test_the_module_imports_nothing_besides_numpy(tmp_path: Path) -> None:
+    tj.export(loss, W, X, Y, path=tmp_path / "made.py")
+    printed = python(f"""
+        import sys
+        import numpy
+        sys.path.insert(0, {str(tmp_path)!r})
+        before = set(sys.modules)
+        import made
+        print(set(sys.modules) - before)
+    """)
+    assert printed == "{'made'}\n"
+
+
+WRITTEN = '''
+def misfit(p, x, rate=0.5, mode="sum"):
+    """Say why call does not take these arguments; None: it does."""
+    if type(p) is not dict or list(p) != ["w", "b"]:
+        return _unlike("p", p, "a dict with the keys ['w', 'b'] in this order")
+    if type(p["b"]) is not float:
+        return _unlike("p['b']", p["b"], "a float")
+    if type(p["w"]) is not ndarray or p["w"].dtype != float64 or p["w"].shape != (3,):
+        return _unlike("p['w']", p["w"], "an array of dtype float64 and shape (3,)")
+    if type(x) is not ndarray or x.dtype != float64 or x.ndim != 2 or x.shape[1] != 3:
+        return _unlike("x", x, "an array of dtype float64 and shape (any size, 3)")
+    if type(rate) is not float:
+        return _unlike("rate", rate, "a float")
+    if type(mode) is not str or mode != "sum":
+        return _unlike("mode", mode, "'sum', as it was when this module was exported")
+    if not (n := x.shape[0]) > 1:
+        return (
+            "the sizes have to be those of x f8[n,3], with n > 1; the shapes are: "
+            + repr((x.shape,))
+        )
+    return None
+
+
+def call(p, x, rate=0.5, mode="sum"):
+    """Return what f does for these arguments; TypeError where they do not fit."""
+    problem = misfit(p, x, rate, mode)
+    if problem is not None:
+        raise TypeError("f: " + problem)
+    found = value_and_grad(float64(p["b"]), p["w"], x, rate, baked_held)
+    return found[0], {"w": found[1][1], "b": found[1][0]}
+'''
+
+
+def test_the_call_is_code_that_a_person_would_write(export: Any) -> None:
+    held = tj.Variable(W, name="held")
+
+    def f(p: Any, x: Any, rate: float = 0.5, mode: str = "sum") -> Any:
+        return np.sum(x @ p["w"] * rate + p["b"]) + np.sum(held * p["w"])
+
+    module = export(f, {"w": W, "b": 0.5}, Spec((None, 3)), 2.0)
+    text = Path(str(module.__file__)).read_text()
+    written = text[text.index("def misfit") : text.index("# tracejit sha256")]
+    assert written == WRITTEN.lstrip()
+
+
 def test_the_module_is_sealed_and_loads_as_a_kernel(tmp_path: Path) -> None:
     path = tj.export(lambda x: TABLE @ x, Spec((40,)), path=tmp_path / "product.py", grad=False)
     npz = path.with_suffix(".npz").read_bytes()
@@ -182,6 +240,15 @@ def test_the_docstring_says_what_is_in_the_module(export: Any) -> None:
         f"runs with NumPy 2.0 or later, without tracejit; exported with NumPy {np.__version__}"
         in text
     )
+
+
+def test_many_values_are_counted(export: Any) -> None:
+    table = {f"rate_{k}": float(k) for k in range(60)}
+    text = export(lambda x: np.sum(x) * sum(table.values()), W).__doc__
+    baked = " ".join(text.partition("baked in ")[2].partition(" runs with")[0].split())
+    assert baked.startswith("table['rate_0'] = 0.0, table['rate_1'] = 1.0, ")
+    assert baked.endswith("table['rate_39'] = 39.0, and 20 more")
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_a_module_that_calls_what_numpy_2_0_lacks_says_so(export: Any) -> None:
@@ -237,8 +304,8 @@ def test_modules_run_in_every_python(tmp_path: Path) -> None:
         "        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)\n"
         "    print(path.stem)"
     )
-    for python in os.environ["TRACEJIT_PYTHONS"].split(":"):
-        command = [python, "-I", "-c", script, str(tmp_path)]
+    for interpreter in os.environ["TRACEJIT_PYTHONS"].split(":"):
+        command = [interpreter, "-I", "-c", script, str(tmp_path)]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
         assert len(run.stdout.split()) > len(SOME_IDIOMS) // 2
@@ -388,6 +455,32 @@ def test_containers_keep_their_classes(export: Any) -> None:
         module.call(*arguments, b=np.float32(2.0))
 
 
+def test_named_tuples_of_other_classes_have_their_names(export: Any) -> None:
+    module = export(lambda x: (Pair(x, 2.0), np.linalg.eigh(x)), np.eye(3), grad=False)
+    pair, found = module.call(np.eye(3))
+    assert (type(pair).__name__, type(found).__name__) == ("Pair", "EighResult")
+    alike([pair.w, pair.b, *found], [np.eye(3), 2.0, *np.linalg.eigh(np.eye(3))])
+    assert found._fields == ("eigenvalues", "eigenvectors")
+
+
+def test_what_is_tracejits_own_is_not_told(export: Any) -> None:
+    @tj.custom_gradient
+    def doubled(x: Any) -> Any:
+        return np.sum(x), lambda g: g * np.full(3, 2.0)
+
+    for f in (lambda x: doubled(x) ** 2, tj.hessian(doubled), tj.vmap(np.sum)):
+        text = export(f, np.ones((3, 3)) if f.__name__ == "sum" else W).__doc__
+        baked = text.partition("baked in")[2].partition("runs with")[0]
+        assert not any(word in baked for word in ("tracejit", "PACKAGE", "axes", "mode", "request"))
+
+
+def test_a_dtype_is_compared(export: Any) -> None:
+    module = export(lambda x, dtype: x.astype(dtype), W, np.dtype("f4"), grad=False)
+    alike(module.call(W, np.dtype("f4")), W.astype("f4"))
+    with pytest.raises(TypeError, match="dtype has to be numpy"):
+        module.call(W, np.dtype("f8"))
+
+
 def test_gradients_have_the_class_of_their_argument(export: Any) -> None:
     def f(pair: Any, layer: Any) -> Any:
         return np.sum(pair.w * layer.w) * pair.b
@@ -531,7 +624,7 @@ def reads_the_clock(x: Any) -> Any:
         (counts, "two recordings of one call of counts differ"),
         (reads_the_clock, "two recordings of one call of reads_the_clock differ"),
         (lambda x: Counter, "returns the class Counter, which has no text"),
-        (lambda x: Pair(x, x), "returns a Pair, a class that the module would have to import"),
+        (lambda x: Layer(x, 2), "returns a Layer, a class that the module would have to import"),
     ],
 )
 def test_what_numpy_alone_cannot_do_is_refused(
@@ -600,10 +693,21 @@ def test_what_tracejit_wrote_is_replaced_unless_it_was_edited(tmp_path: Path) ->
 
 
 def test_constants_that_are_not_ours_are_not_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "f.npz").write_bytes(b"precious")
+    path, constants = tmp_path / "f.py", tmp_path / "f.npz"
+    constants.write_bytes(b"precious")
     with pytest.raises(ExportError, match="npz is there already: the module that it belongs to"):
-        tj.export(lambda x: TABLE @ x, Spec((40,)), path=tmp_path / "f.py", grad=False)
-    assert (tmp_path / "f.npz").read_bytes() == b"precious"
+        tj.export(lambda x: TABLE @ x, Spec((40,)), path=path, grad=False)
+    for _ in range(2):  # a module without constants leaves them alone
+        tj.export(loss, W, X, Y, path=path)
+    with pytest.raises(ExportError, match="the module beside it has no constants"):
+        tj.export(lambda x: TABLE @ x, Spec((40,)), path=path, grad=False)
+    assert constants.read_bytes() == b"precious"
+
+
+def test_constants_go_with_the_module_that_they_belong_to(tmp_path: Path) -> None:
+    path = tj.export(lambda x: TABLE @ x, Spec((40,)), path=tmp_path / "f.py", grad=False)
+    tj.export(loss, W, X, Y, path=path)
+    assert {file.name for file in tmp_path.iterdir()} == {"f.py", "f.pyi"}
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
@@ -646,6 +750,25 @@ def test_files_are_readable_by_all_and_writable_by_the_owner(tmp_path: Path) -> 
     path = tj.export(loss, W, X, Y, path=tmp_path / "deep" / "er" / "loss.py")
     assert path.stat().st_mode & 0o022 == 0
     assert {file.name for file in path.parent.iterdir()} == {"loss.py", "loss.pyi"}
+
+
+def test_an_export_is_the_same_in_every_process(tmp_path: Path) -> None:
+    script = """
+        import numpy as np
+        import tracejit as tj
+        RATES = {"a": 1.0, "b": 2.0}
+        NAMES = {"left", "right"}
+        def f(p, x):
+            return np.sum(x @ p["w"]) * RATES["a"] * len(NAMES) * RATES["b"]
+        tj.export(f, {"w": np.ones(3), "c": 1.0}, np.ones((4, 3)), path=PATH)
+    """
+    for seed in ("1", "2"):
+        path = repr(str(tmp_path / seed / "made.py"))
+        python(script.replace("PATH", path), PYTHONHASHSEED=seed)
+    one, other = (
+        [file.read_bytes() for file in sorted((tmp_path / seed).iterdir())] for seed in "12"
+    )
+    assert one == other and len(one) == 2
 
 
 # Packages
@@ -702,6 +825,18 @@ def test_kernels_for_values_of_one_argument(package: Any) -> None:
         made.f(W, "min")
 
 
+def test_names_of_functions_and_modules_are_told_apart(package: Any) -> None:
+    functions = {
+        "f": [(lambda: np.ones(2),), (lambda x: x + 1, W)],
+        "F": (lambda x: x + 2, W),
+        "f__f8_3": (lambda x: x + 3, W),
+    }
+    made = package(functions, grad=False)
+    alike([made.f(), made.f(W), made.F(W), made.f__f8_3(W)], [np.ones(2), W + 1, W + 2, W + 3])
+    with pytest.raises(TypeError, match="'KERNELS' is no name of a function in a package"):
+        package({"KERNELS": (np.sum, W)})
+
+
 def test_a_package_is_what_the_dict_says(tmp_path: Path) -> None:
     folder = tmp_path / "kernels"
     tj.export({"loss": [(loss, W, X, Y), (loss, W, X[:5], Y[:5])]}, path=folder)
@@ -720,6 +855,15 @@ def test_a_package_of_the_users_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"__init__\.py is there already"):
         tj.export({"loss": (loss, W, X, Y)}, path=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["__init__.py"]
+
+
+def test_nothing_of_it_is_imported_before_it_is_used() -> None:
+    printed = python("""
+        import sys
+        import tracejit as tj
+        print([name for name in sys.modules if "exporting" in name])
+    """)
+    assert printed == "[]\n"
 
 
 # Types

@@ -37,7 +37,8 @@ def export(
     what that is. Its `call` takes the arguments of `f` and answers what `f` does, or, with `grad`,
     what `tj.value_and_grad(f, argnums)` does; what a transform has made is exported as it is. With
     `check`, `call` raises a TypeError that names the argument where dtype, shape, keys or a fixed
-    value are others. `forward`, `backward` and `value_and_grad` are the bare functions.
+    value are others; `misfit` says what is wrong without raising. `forward`, `backward` and
+    `value_and_grad` are the bare functions.
 
     Beside it are written a stub (`.pyi`) with the shapes, and large constants (`.npz`). `tj.load`
     reads the module back. Existing files are replaced only where tracejit has written them and

@@ -139,8 +139,8 @@ def _problem_of_old(folder: Folder, name: str, overwrite: bool) -> str | None:
     stem, _, suffix = name.rpartition(".")
     try:
         if suffix == "npz":
-            read_kernel(folder, stem, follow=True, problem_of=trusted)
-            return None
+            _, npz, _ = read_kernel(folder, stem, follow=True, problem_of=trusted)
+            return None if npz is not None else "the module beside it has no constants"
         text = folder.read(name, MOST_TEXT, follow=True, problem_of=trusted)[0].decode()
         return verify_text(text.replace("\r\n", "\n"))
     except UnicodeDecodeError:

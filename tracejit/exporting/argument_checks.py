@@ -19,9 +19,9 @@ from tracejit.trace.capture.guards import is_told_by_equality
 from tracejit.trace.signature import NUMBERS, Leaf
 from tracejit.trace.trees import MAPPINGS, SEQUENCES, Structure
 
-UNLIKE = """
+UNLIKE = '''
 def _unlike(name, given, wanted):
-    "Say what an argument has to be, and what it is."
+    """Say what an argument has to be, and what it is."""
     kind = type(given).__name__
     if isinstance(given, ndarray):
         kind = f"{kind} of dtype {given.dtype} and shape {given.shape}"
@@ -32,7 +32,7 @@ def _unlike(name, given, wanted):
     else:
         kind = f"{kind}, {' '.join(repr(given).split())[:60]}"
     return f"{name} has to be {wanted}; it is: {kind}"
-"""
+'''
 
 
 class Checks:
@@ -189,6 +189,9 @@ class Checks:
         if library is not None:
             known = self.names.known(library, "numpy")
             test, shown = f"{text} is not {known}", f"numpy.{library}"
+        elif isinstance(value, np.dtype):
+            shown = f"numpy.{value!r}"
+            test = f"{text} != {self.names.known('dtype', 'numpy')}({value.str!r})"
         elif value is None or type(value) is bool:
             test, shown = f"{text} is not {value!r}", repr(value)
         else:

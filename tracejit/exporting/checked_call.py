@@ -65,8 +65,6 @@ def call_text(
     head = ", ".join(words)
     does = "TypeError where they do not fit." if check else "they are not checked."
     lines = [
-        *writer.constant_lines(),
-        *(UNLIKE.strip().split("\n") if checks else ()),
         f"def misfit({head}):",
         "    'Say why call does not take these arguments; None: it does.'",
         *[f"    {line}" for line in checks],
@@ -86,7 +84,10 @@ def call_text(
         if alias != word:  # a parameter has this name
             place = lines.index(f"def {'call' if word == 'misfit' else 'misfit'}({head}):")
             lines.insert(place, f"{alias} = {word}")
-    text = to_source("\n".join(lines))
+    # astor does not print f-strings with every Python.
+    texts = [to_source("\n".join(writer.constant_lines())), UNLIKE * bool(checks)]
+    texts.append(to_source("\n".join(lines)))
+    text = "\n\n\n".join(part.strip("\n") for part in texts if part) + "\n"
     return CallText(text, names.imports, writer.large, parameters.leaves, words)
 
 
@@ -100,6 +101,7 @@ class _Writer:
         self.names = parameters.names
         self.large: dict[str, np.ndarray] = {}
         self._constants: dict[str, str] = {}
+        self._tuples: dict[str, str] = {}
 
     def argument(self, leaf: Leaf) -> str:
         """The text of an argument of the kernel."""
@@ -132,17 +134,18 @@ class _Writer:
         return self.names.known(name)
 
     def constant_lines(self) -> list[str]:
-        """The statements that make the arrays that are part of the module."""
+        """The statements that make the arrays and classes that are part of the module."""
         lines = [f"{name} = {text}" for name, text in self._constants.items()]
         if self.large:
             self.names.imports["load"] = "numpy"
             lines.append("with load(__file__[:-3] + '.npz') as constants:")
             lines += [f"    {name} = constants[{name!r}]" for name in self.large]
-        return [
-            "#",
-            "# The values that call() hands to the kernel besides its arguments.",
-            *lines,
-        ] * (len(lines) > 0)
+        if lines:
+            lines[:0] = ["#", "# The values that call() hands to the kernel besides its arguments."]
+        for name, fields in self._tuples.items():
+            self.names.imports["namedtuple"] = "collections"
+            lines.append(f"{name} = namedtuple({fields})")
+        return lines
 
     def returned(self, target: str, arguments: Sequence[str]) -> Iterator[str]:
         """The statements that call the kernel and return the user's result."""
@@ -195,14 +198,18 @@ class _Writer:
             return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
         if cls is slice:
             return f"{self.names.known('slice')}({', '.join(parts)})"
-        holder = self._argument_of_class(cls)
-        if holder is None or structure.order or not all(map(is_name, structure.keys)):
-            raise self.names.refused(
-                f"it returns {a(cls.__name__)}, a class that the module would have to import",
-                "return a dict or a tuple, or take the class from an argument of it.",
-            )
         fields = ", ".join(f"{k}={part}" for k, part in zip(structure.keys, parts, strict=True))
-        return f"{self.names.known('type')}({holder})({fields})"
+        is_named = all(map(is_name, structure.keys)) and not structure.order
+        holder = self._argument_of_class(cls)
+        if holder is not None and is_named:
+            return f"{self.names.known('type')}({holder})({fields})"
+        if issubclass(cls, tuple) and is_named:  # such as NumPy's EighResult
+            self._tuples[f"{cls.__name__}_"] = f"{cls.__name__!r}, {[*structure.keys]!r}"
+            return f"{self.names.known(f'{cls.__name__}_')}({fields})"
+        raise self.names.refused(
+            f"it returns {a(cls.__name__)}, a class that the module would have to import",
+            "return a dict or a tuple, or take the class from an argument of it.",
+        )
 
     def _argument_of_class(self, cls: type) -> str | None:
         """The text of an argument that is a container of this class."""

@@ -36,8 +36,9 @@ def exported_text(
     words = [f"call({', '.join(call.parameters)})", *f"as {does}; {checked}".split(" ")]
     lines = entry_lines("call", words)
     if baked:
-        more = [f"and {len(baked) - MOST_BAKED} more"] * (len(baked) > MOST_BAKED)
-        lines += entry_lines("baked in", [*baked[:MOST_BAKED], *more], ", ")
+        *told, last = baked[:MOST_BAKED]
+        left = f", and {len(baked) - MOST_BAKED} more" if len(baked) > MOST_BAKED else ""
+        lines += entry_lines("baked in", [*[f"{words}," for words in told], last + left])
     lines += entry_lines("runs with", _versions(wanted).split(" "))
     docstring = "\n".join([head, *map(in_docstring, lines)])
     return f"{docstring}{end}{_with_imports(body, wanted).rstrip()}\n\n\n{call.text}"

@@ -115,8 +115,9 @@ def exported(
 
 
 def write_module(file: Path, made: Exported, overwrite: bool) -> None:
-    """Write a module, its stub and its constants."""
-    write_all(file.parent, made.files(file.stem), overwrite)
+    """Write a module, its stub and its constants; those that it had before and has no more go."""
+    files = made.files(file.stem)
+    write_all(file.parent, files, overwrite, {f"{file.stem}.npz"} - files.keys())
 
 
 def write_package(
@@ -129,7 +130,8 @@ def write_package(
     for name, calls in functions.items():
         for function, *specs in calls if isinstance(calls, list) else [calls]:
             made = make(function, tuple(specs), {}, name)
-            stem = member_name(name, made.inputs, [file.removesuffix(".py") for file in files])
+            taken = [*functions, *[file.removesuffix(".py") for file in files]]
+            stem = member_name(name, made.inputs, taken)
             members.setdefault(name, []).append(Member(stem, made.inputs, made.stub))
             files |= made.files(stem)
     files |= package_files(members)
@@ -143,7 +145,9 @@ def _specialised(
     passes stay arguments, unless Python reads them."""
     table = KernelTable()
     history = History(callee.name, table, False, callee.findings.closing)
-    specialiser = Specialiser(callee, source.options, table, history, SingleFlight(), True)
+    specialiser = Specialiser(
+        callee, source.options, table, history, SingleFlight(), checks_purity=True
+    )
     request = callee.note(callee.bind(specs, keywords))
     given = list(signature_of(callee.python).bind(*specs, **keywords).arguments)
     call, _ = without_tensors(request.call)
@@ -228,7 +232,8 @@ def _baked_words(
     told: dict[str, str] = {}
     known = _known_already(entry, python)
     for one, baked in zip(entry.traces.hidden, hidden, strict=True):
-        told[_label(labels, one.holder)] = f" {baked.type!r}"
+        label = _label(labels, one.holder)
+        told[baked.name if " " in label else label] = f" {baked.type!r}"
     for condition in () if entry.guard is None else entry.guard.conditions:
         words, path = _value_of(condition), condition.path
         label = labels.of(path).removeprefix(GLOBAL)
@@ -252,8 +257,10 @@ def _known_already(entry: Entry, python: Any) -> Callable[[AccessPath], bool]:
 
     def is_known(path: AccessPath) -> bool:
         root = path.root
-        is_request = type(root) is Request
-        return is_request or id(root) in roots or (id(root), path.argument) in fields
+        module = root.get("__name__", "") if type(root) is dict else type(root).__module__
+        if str(module).startswith("tracejit."):
+            return True
+        return id(root) in roots or (id(root), path.argument) in fields
 
     return is_known
 

@@ -19,9 +19,10 @@ from tracejit.trace import places
 from tracejit.version import __version__
 
 INIT = "__init__"
+TABLE = "KERNELS"
 # Type checkers take arrays of two dtypes for ones that could be the same.
 IGNORED = "  # type: ignore[overload-overlap, unused-ignore]"
-_TYPE_OF_KERNELS = "KERNELS: dict[str, tuple[str, ...]]"
+_TYPE_OF_KERNELS = f"{TABLE}: dict[str, tuple[str, ...]]"
 CHOSEN = '''
 def _chosen(name, kernels, args, kwargs):
     """Call the first kernel that takes the arguments; TypeError where none does."""
@@ -57,13 +58,14 @@ def member_name(name: str, inputs: Mapping[str, str], taken: Sequence[str]) -> s
     >>> member_name("loss", {"w": "f8[3]", "x": "f8[n,3]", "lr": "~f8"}, ["loss__f8_3"])
     'loss__f8_3__f8_nx3__f8'
     """
-    if not is_name(name) or name.startswith("_"):
+    if not is_name(name) or name.startswith("_") or name == TABLE:
         problem = f"{name!r} is no name of a function in a package"
         raise fail("export-path", places.here(), problem=problem, fix="choose another.")
     kinds = [re.sub(r"\W+", "x", kind.lstrip("~").replace("[", "_")) for kind in inputs.values()]
     stem = base = kernel_name(name, "__".join(kind.rstrip("x_") for kind in kinds), "0" * 8)[:-10]
     number = 1
-    while stem in taken or stem == name:
+    known = {one.casefold() for one in taken}  # as file systems tell names apart
+    while stem.casefold() in known:
         number += 1
         stem = f"{base}__{number}"
     return stem
@@ -79,7 +81,7 @@ def package_files(members: Mapping[str, Sequence[Member]]) -> dict[str, bytes]:
     lines += ['"""', "", *broken(f"from . import {', '.join(sorted(stems))}"), ""]
     names = ", ".join(f'"{name}"' for name in sorted(members))
     lines += broken(f"__all__ = [{names}]")
-    lines += ["", "KERNELS = {"]
+    lines += ["", f"{TABLE} = {{"]
     for name, found in members.items():
         quoted = [f'"{member.stem}"' for member in found]
         lines += broken(f'    "{name}": {_tuple(quoted)},')
@@ -137,7 +139,7 @@ def stale_files(folder: Path) -> set[str]:
     if verify_text(text) is not None:
         return set()
     for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "KERNELS":
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == TABLE:
             stems = [stem for found in ast.literal_eval(node.value).values() for stem in found]
             return {f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES}
     return set()

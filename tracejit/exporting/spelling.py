@@ -109,7 +109,9 @@ def has_text(leaf: Leaf) -> bool:
     """Return whether `call` can take an argument: it is handed on, or can be compared."""
     if leaf.role == "variable":
         return False
-    return leaf.role != "static" or is_atom(leaf.value) or numpy_name(leaf.value) is not None
+    if leaf.role != "static" or is_atom(leaf.value) or isinstance(leaf.value, np.dtype):
+        return True
+    return numpy_name(leaf.value) is not None
 
 
 def inside(structure: Structure, text: str, key: Any, names: Names) -> str:
