@@ -104,6 +104,14 @@ def failing(x):
     raise ValueError(f"no {x.shape}")
 
 
+def branching(x):
+    return np.sum(x) if np.sum(x) > 0.0 else np.sum(x * x)
+
+
+def drawing(x, rng):
+    return np.sum(x * rng.normal(size=x.shape))
+
+
 number = 3
 """
 

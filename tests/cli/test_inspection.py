@@ -184,3 +184,26 @@ def test_show_writes_a_page(run, train):
 def test_a_page_shows_one_function(run, train):
     code, _, err = run("show", "train:ready", "train:described", "--html", "page.html")
     assert code == 2 and "--html writes the page of one function" in err
+
+
+def test_a_function_that_goes_by_values_is_shown_with_random_arrays(run, train):
+    code, out, err = run("show", "train:branching", "--spec", "x=f8[3]")
+    assert code == 0 and "1 recorded" in out
+    assert "tracejit: branching goes by values: this is the branch that random arrays take" in err
+    code, out, err = run("explain", "train:branching", "--spec", "x=f8[n]")
+    assert code == 0 and "1 recorded trace" in out
+
+
+def test_a_random_generator_can_be_described(run, train):
+    out = run("show", "train:drawing", "--spec", "x=f8[3], rng=Generator", "--json")[1]
+    inputs = json.loads(out)["kernels"][0]["signature"]["inputs"]
+    assert inputs == {"x": "f8[3]", "rng": "handle"}
+
+
+def test_a_method_of_a_class_needs_an_object(run, train):
+    text = "class Net:\n    def loss(self, x):\n        return x.sum()\n\n\nnet = Net()\n"
+    train.with_name("elsewhere.py").write_text(text)
+    code, _, err = run("show", "elsewhere:Net.loss", "--spec", "x=f8[3]")
+    assert code == 2 and "It is a method: name it by an object" in err
+    code, out, _ = run("show", "elsewhere:net.loss", "--spec", "x=f8[3]")
+    assert code == 0 and "def loss(self, x):" in out

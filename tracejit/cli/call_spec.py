@@ -2,8 +2,9 @@
 
 A description is what stands between the parentheses of a call, with types for arrays: `f8[10,3]` or
 `float64[10,3]` is an array, `f8[n,3]`, `f8[:,3]` and `f8[None,3]` have one dimension of any size,
-`f8[]` is a 0-d array, `f8` a NumPy scalar, `float`, `int` and `bool` a Python number. Containers
-are written as in Python, {"w": f8[3], "b": f8}; numbers and strings stand for themselves.
+`f8[]` is a 0-d array, `f8` a NumPy scalar, `float`, `int` and `bool` a Python number, `Generator` a
+random generator of NumPy's. Containers are written as in Python, {"w": f8[3], "b": f8}; numbers and
+strings stand for themselves.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +20,18 @@ import numpy as np
 from tracejit.cli.output import Refusal
 from tracejit.specialise.function import Function
 from tracejit.support.options import nearest
-from tracejit.trace.signature import TensorSpec, signature_of
+from tracejit.trace.signature import EXAMPLE, TensorSpec, signature_of
+from tracejit.trace.trees import map_tree
 
 SPEC_HELP = 'describe the arguments, as in a call: "w=f8[3], x=f8[10,3]"'
 WRT_HELP = "differentiate these arguments: names or numbers (0)"
-NUMBERS: dict[str, Any] = {"float": 1.0, "int": 1, "bool": True, "complex": 1j}
+OBJECTS: dict[str, Callable[[], Any]] = {
+    "float": lambda: 1.0,
+    "int": lambda: 1,
+    "bool": lambda: True,
+    "complex": lambda: 1j,
+    "Generator": lambda: np.random.default_rng(0),
+}
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "c16", "c8", "b1"]
 
 
@@ -67,8 +75,8 @@ def _explained(text: str, problem: str) -> str:
 def _value(node: ast.expr) -> Any:
     """The argument that an expression describes."""
     match node:
-        case ast.Name(id=name) if name in NUMBERS:
-            return NUMBERS[name]
+        case ast.Name(id=name) if name in OBJECTS:
+            return OBJECTS[name]()
         case ast.Name(id=name):
             return _dtype(name).type(1)
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=sizes)):
@@ -104,6 +112,20 @@ def _size(node: ast.expr) -> int | None:
     raise ValueError(f"{ast.unparse(node)} is no size.")
 
 
+def with_arrays(given: Given) -> Given:
+    """The arguments with a random array for each TensorSpec."""
+    rng = np.random.default_rng(0)
+
+    def drawn(leaf: Any) -> Any:
+        if type(leaf) is not TensorSpec:
+            return leaf
+        shape = [EXAMPLE if size is None else size for size in leaf.shape]
+        return np.asarray(rng.standard_normal(shape)).astype(leaf.dtype)
+
+    args, kwargs = map_tree(drawn, given)
+    return Given(args, kwargs)
+
+
 def given_for(f: Function[..., Any], texts: Sequence[str] | None, command: str) -> Given:
     """The arguments for `f`: those of `--spec`, or of its input_signature, or none where it needs
     none. Else a refusal that shows how to write `command`."""
@@ -137,6 +159,8 @@ def _needed(f: Function[..., Any]) -> list[str]:
 
 def _shown(f: Function[..., Any], command: str) -> str:
     """A command with a description of the arguments of `f`."""
+    if _needed(f)[:1] == ["self"]:
+        return "It is a method: name it by an object of the class, as MODULE:OBJECT.METHOD."
     words = ", ".join(f"{name}=f8[10,3]" for name in _needed(f)) or "x=f8[10,3]"
     return f'Describe them:\n  tracejit {command} --spec "{words}"'
 

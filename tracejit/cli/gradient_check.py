@@ -68,13 +68,19 @@ def _check(arguments: argparse.Namespace) -> int:
     if not path.is_dir():
         found = [_checked(path, arguments)]
     else:  # a package, whose other files choose among its kernels
-        files = sorted(one for one in path.glob("*.py") if "__" in one.stem.strip("_"))
+        files = sorted(one for one in path.glob("*.py") if _is_kernel(one))
         found = [_checked(file, arguments) for file in files]
         if not found:
             raise Refusal(f"{path} has no module that export wrote")
     if arguments.json:
         print_json(found if path.is_dir() else found[0])
     return int(not all(one["right"] for one in found))
+
+
+def _is_kernel(file: Path) -> bool:
+    """Return whether a file looks like a kernel, not like that which chooses among several."""
+    last = file.read_text(encoding="utf-8", errors="replace").rpartition("\n# ")[2]
+    return file.name != "__init__.py" and last.startswith("tracejit sha256 ")
 
 
 def _checked(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -102,7 +108,8 @@ def _checked(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     print(f"{'kernel':<11} {kernel.name}")
     print(f"{'arguments':<11} {'  '.join(map(' '.join, inputs.items()))}  ({drawn})")
     for name, one in compared.items():
-        told = f"{one.elements} elements agree with finite differences"
+        agree = "element agrees" if one.elements == 1 else "elements agree"
+        told = f"{one.elements} {agree} with finite differences"
         if one.wrong:
             told = f"{one.wrong} of {one.elements} elements are wrong; {one.worst}"
         print(f"{'gradient':<11} {name}: {told}")

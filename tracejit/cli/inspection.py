@@ -12,7 +12,7 @@ from typing import Any
 from tracejit.api.gradients import value_and_grad
 from tracejit.cache.key import key_of
 from tracejit.cli.arguments_made import arguments_for
-from tracejit.cli.call_spec import WRT_HELP, Given, add_spec, chosen, given_for
+from tracejit.cli.call_spec import WRT_HELP, Given, add_spec, chosen, given_for, with_arrays
 from tracejit.cli.inventory import KEY_HELP, find, function_of, store
 from tracejit.cli.output import WIDE, Refusal, complain, has_colours, print_json, terminal_width
 from tracejit.cli.side_by_side import UserCode, blocks_of, painter, rows, table
@@ -20,7 +20,7 @@ from tracejit.cli.targets import TARGET_HELP, is_target, load_target, reporting
 from tracejit.compiler.kernel import Kernel
 from tracejit.ir.printer import print_graph
 from tracejit.specialise.function import Function
-from tracejit.support.errors import GradientError
+from tracejit.support.errors import GradientError, TracejitError, ValueNeededError
 
 
 def add(commands: Any) -> None:
@@ -165,14 +165,27 @@ def recorded(
         if not f.is_derived and not arguments.forward:
             try:
                 slope = value_and_grad(f, **chosen(arguments.wrt))
-                slope.kernel(*given.args, **given.kwargs)
+                record(slope, given)
                 return slope
             except GradientError as error:
                 if arguments.wrt is not None:
                     raise
                 complain(f"no gradient: {str(error).partition(chr(10))[0]}")
-        f.kernel(*given.args, **given.kwargs)
+        record(f, given)
         return f
+
+
+def record(f: Function[..., Any], given: Given) -> None:
+    """Record `f` for these arguments; with random arrays, where Python goes by their values."""
+    try:
+        f.kernel(*given.args, **given.kwargs)
+    except ValueNeededError as error:
+        drawn = with_arrays(given)
+        try:
+            f.kernel(*drawn.args, **drawn.kwargs)
+        except TracejitError:
+            raise error from None
+        complain(f"{f.name} goes by values: this is the branch that random arrays take")
 
 
 def user_code(f: Function[..., Any]) -> UserCode | None:
@@ -232,7 +245,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     given = _given(f, arguments, f"explain {arguments.target}")
     if given is not None:
         with reporting(f"recording {f.name}"):
-            f.kernel(*given.args, **given.kwargs)
+            record(f, given)
     text = f.explain()
     if arguments.json:
         names = [kernel.name for kernel in f.kernels]
