@@ -109,6 +109,20 @@ def test_a_block_may_be_entered_again() -> None:
         assert setting("threads") is None
 
 
+def test_a_block_may_be_entered_inside_itself() -> None:
+    with tj.config(threads=7) as block:
+        with block:
+            pass
+        assert setting("threads") == 7
+    assert setting("threads") is None
+
+
+def test_alone_it_shows_what_is_in_force() -> None:
+    with tj.config(threads=7) as block:
+        assert repr(block) == "config(threads=7)"
+        assert "threads=7, cache=True" in repr(tj.config())
+
+
 def test_blocks_that_overlap_take_back_their_own() -> None:
     first, second = tj.config(threads=3), tj.config(threads=4)
     first.__exit__(None, None, None)

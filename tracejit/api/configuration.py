@@ -20,6 +20,7 @@ class Configuration:
     def __init__(self, values: dict[str, Any]) -> None:
         """Put `values` in force, by the names of their settings."""
         self._layer = Layer(values)
+        self._open_blocks = 0
         put(self._layer)
 
     @property
@@ -28,18 +29,21 @@ class Configuration:
         return {name: setting(name) for name in SETTINGS}
 
     def __enter__(self) -> Configuration:
+        self._open_blocks += 1
         put(self._layer)
         return self
 
     def __exit__(self, *error: object) -> None:
-        take_back(self._layer)
+        self._open_blocks -= 1
+        if self._open_blocks <= 0:
+            take_back(self._layer)
 
     def __del__(self) -> None:
         self._layer.is_lasting = True
 
     def __repr__(self) -> str:
-        values = self._layer.values.items()
-        return f"config({', '.join(f'{name}={value!r}' for name, value in values)})"
+        values = self._layer.values or self.settings
+        return f"config({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
 
 @places.at_the_users_line
@@ -64,7 +68,7 @@ def config(
     A name that is not given, or is None, stays as it is. The call sets at once; as a context
     manager it takes back what it has set when the block ends. Settings hold for the process, on
     all its threads. Where blocks overlap on several threads, the newest that is open decides, and
-    each takes back only its own.
+    each takes back only its own. `tj.config()` alone sets nothing; it shows what is in force.
 
     | name | variable | means |
     |---|---|---|
@@ -92,9 +96,7 @@ def config(
     ...
     tracejit.support.exceptions.ArgumentError: log='compiled' is not a choice of compile, guards, \
 fallback.
-      <doctest tracejit.api.configuration.config[2]>:1   tj.config(log="compiled")
-                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^
-      Why: a setting that is ignored would leave you with another program than you asked for.
+    ...
       Fix: Did you mean compile?
     """
     given = {name: value for name, value in locals().items() if name in SETTINGS}
