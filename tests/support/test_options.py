@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -17,9 +18,9 @@ def total(x: Any, mode: str = "sum") -> Any:
 
 
 def test_every_option_is_described() -> None:
-    described = (tj.Options.__doc__ or "").replace("`,\n", "`, ")
+    described = inspect.getdoc(tj.Options) or ""
+    heads = [line for line in described.splitlines() if line.startswith("- `")]
     for name in tj.Options._fields:
-        heads = [line for line in described.splitlines() if line.startswith("    - `")]
         assert any(f"`{name}`" in head.partition(":")[0] for head in heads), name
 
 
