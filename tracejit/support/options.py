@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 
@@ -85,3 +86,21 @@ def misfit(options: dict[str, Any]) -> tuple[str, str] | None:
         if name == "name" and not isinstance(given, str | None):
             return name, "a string"
     return None
+
+
+def unknown_option(
+    function: Callable[..., Any], given: Iterable[str], error: TypeError
+) -> dict[str, str] | None:
+    """The words for a call that names an option which `function` does not have, after the error
+    that Python raises for it; None after any other."""
+    own, trace = inspect.unwrap(function).__code__, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is own:  # it has begun
+            return None
+        trace = trace.tb_next
+    known = inspect.signature(function).parameters
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is None:
+        return None
+    fix = nearest(unknown, known)
+    return {"function": f"tj.{function.__name__}", "option": unknown, "fix": fix}

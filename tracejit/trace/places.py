@@ -11,12 +11,11 @@ import ast
 import contextlib
 import dis
 import functools
-import inspect
 import linecache
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
@@ -26,7 +25,7 @@ import numpy as np
 
 from tracejit.ir.location import Location, Origin
 from tracejit.support.errors import TracejitError, Where, fail, without_frames
-from tracejit.support.options import nearest
+from tracejit.support.options import unknown_option
 from tracejit.support.parsing import parse
 from tracejit.support.words import file_name
 from tracejit.trace.files import shown_file
@@ -361,29 +360,11 @@ def at_the_users_line(function: F) -> F:
         except TracejitError as error:
             raise without_frames(error, PACKAGE) from None
         except TypeError as error:
-            if (unknown := _unknown_option(function, kwargs, error)) is not None:
-                raise unknown from None
+            if (words := unknown_option(function, kwargs, error)) is not None:
+                raise fail("option", here(), **words) from None
             raise
 
     return called  # type: ignore[return-value]
-
-
-def _unknown_option(
-    function: Callable[..., Any], given: Iterable[str], error: TypeError
-) -> TracejitError | None:
-    """The error for a call that names an option which `function` does not have, after the one that
-    Python raises for it; None after any other."""
-    own, trace = inspect.unwrap(function).__code__, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code is own:  # it has begun
-            return None
-        trace = trace.tb_next
-    known = inspect.signature(function).parameters
-    unknown = next((name for name in given if name not in known), None)
-    if unknown is None:
-        return None
-    words = {"function": f"tj.{function.__name__}", "option": unknown}
-    return fail("option", here(), **words, fix=nearest(unknown, known))
 
 
 def here() -> Where | None:
