@@ -106,7 +106,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.passes.loop_stages": "tests/autodiff/test_loop_fission.py",
     "tracejit.passes.loop_terms": "tests/autodiff/test_loop_fission.py",
     "tracejit.ops.sized": "tests/test_sizes.py",
-    "tracejit.support.options": "tests/test_sizes.py",
     "tracejit.ir.dims": "tests/ir/test_sizes.py",
     "tracejit.ir.size_parser": "tests/ir/test_sizes.py",
     "tracejit.ir.translation": "tests/ir/test_sizes.py",
@@ -141,6 +140,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.eager.recorded_gradients": "tests/eager/test_tape.py",
     "tracejit.api.derivatives": "tests/api/test_transforms.py",
     "tracejit.api.hessian": "tests/api/test_transforms.py",
+    "tracejit.api.configuration": "tests/support/test_config.py",
+    "tracejit.runtime.tile_threads": "tests/support/test_config.py",
     "tracejit.api.jacobian": "tests/api/test_transforms.py",
     "tracejit.api.jacobian_rows": "tests/api/test_transforms.py",
     "tracejit.eager.traced_call": "tests/eager/test_call_operation.py",
@@ -504,7 +505,7 @@ def test_tested_elsewhere_lists_only_what_is() -> None:
 
 def test_importing_tracejit_imports_no_extra() -> None:
     """No optional package is imported, and no warning gets out (astor has one for Python 3.12)."""
-    extras = {"scipy", "sklearn", "pytest", "hypothesis", "pandas", "numba", "dask"}
+    extras = {"scipy", "sklearn", "pytest", "hypothesis", "pandas", "numba", "dask", "rich"}
     script = f"import sys, tracejit\nprint(*sorted({extras} & set(sys.modules)))"
     command = [sys.executable, "-W", "error", "-c", script]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

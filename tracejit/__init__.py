@@ -15,6 +15,7 @@ from tracejit import cache, ops
 from tracejit.api import random
 from tracejit.api.callbacks import callback
 from tracejit.api.checks import check_grads
+from tracejit.api.configuration import config
 from tracejit.api.control_flow import cond, switch, while_loop
 from tracejit.api.derivatives import deriv, elementwise_grad
 from tracejit.api.export import export
@@ -38,6 +39,7 @@ from tracejit.specialise.eager_mode import eager
 from tracejit.specialise.function import Function, function
 from tracejit.support import errors
 from tracejit.support.errors import TracejitError, TracejitWarning
+from tracejit.support.options import Options
 from tracejit.trace.signature import TensorSpec
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.variable import Variable
@@ -50,6 +52,7 @@ __all__ = [
     "Function",
     "GradientTape",
     "Kernel",
+    "Options",
     "Tensor",
     "TensorSpec",
     "TracejitError",
@@ -62,6 +65,7 @@ __all__ = [
     "check_grads",
     "checkpoint",
     "cond",
+    "config",
     "constant",
     "custom_gradient",
     "debug_nans",

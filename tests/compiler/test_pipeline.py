@@ -254,7 +254,6 @@ def test_generating_twice_gives_the_same_text() -> None:
         ("adjoint", ["adjoint"]),
         ("plan,source", ["plan", "source"]),
         ("adjoint,plan,source", ["adjoint", "plan", "source"]),
-        ("nonsense", []),
     ],
 )
 def test_stages_are_shown_on_request(

@@ -502,5 +502,5 @@ def test_an_environment_that_is_wrong_is_an_error_of_the_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TRACEJIT_THREADS", "none")
-    with pytest.raises(tj.TracejitError, match="TRACEJIT_THREADS=none is no number of threads"):
+    with pytest.raises(tj.TracejitError, match="TRACEJIT_THREADS=none is not a whole number"):
         tj.function(sums)(np.ones(400_000))

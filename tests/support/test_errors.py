@@ -284,6 +284,10 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "leaked-body": out_of_its_body,
     "value-needed": lambda: tj.function(lambda x: float(x[0]))(VECTOR),
     "option": lambda: tj.function(exakt=True),
+    "option-value": lambda: tj.function(np.sin, dynamic_shapes="atuo"),
+    "static-argument": lambda: tj.function(lambda x, mode: x, static_argnames="mdoe"),
+    "setting": lambda: tj.config(threads="two"),
+    "unknown-setting": lambda: tj.config(thread=2),
     "unsupported-function": lambda: tj.function(lambda x: np.packbits(x > 0))(VECTOR),
     "unsupported-call": lambda: tj.function(lambda x: np.exp(x, where=x > 0))(VECTOR),
     "unsupported-values": lambda: tj.function(lambda x: np.pad(x, 1, "reflect", reflect_type=""))(

@@ -1,26 +1,18 @@
-"""Settings of the cache from the environment: where it is, and how large it may become.
-
-| variable | means |
-|---|---|
-| `TRACEJIT_CACHE=0` | no cache: kernels live in memory |
-| `TRACEJIT_CACHE_DIR` | the folder, an absolute path or one that begins with `~` |
-| `TRACEJIT_CACHE_RELATIVE=1` | that folder may be relative to where the process runs |
-| `TRACEJIT_CACHE_SIZE` | the most that it holds from one day to the next: `500M`, `2G`; 0 for all |
-"""
+"""Place and size of the cache, by the settings `cache`, `cache_dir`, `cache_relative` and
+`cache_size`."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 from tracejit.cache.notices import warn_once
+from tracejit.support.config import SETTINGS, setting, source_of
+from tracejit.support.errors import ArgumentError
 
-DEFAULT_BYTES = 1_000_000_000
-
-_SIZE = re.compile(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]?)(i?)b?\s*", re.ASCII | re.IGNORECASE)
+DEFAULT_BYTES: int = SETTINGS["cache_size"].default
 
 
 class CacheLocation(NamedTuple):
@@ -31,8 +23,8 @@ class CacheLocation(NamedTuple):
 
 
 def default_path() -> Path | None:
-    """`$TRACEJIT_CACHE_DIR`, else a folder in the user's cache; None if `TRACEJIT_CACHE=0`, or if
-    it would be relative, which one warning says."""
+    """The folder that is set, else one in the user's cache; None if the cache is off, or if it
+    would be relative, which one warning says."""
     path, problem = location()
     if problem is not None:
         warn_once(problem, f"kernels are kept in memory: {problem}")
@@ -40,10 +32,10 @@ def default_path() -> Path | None:
 
 
 def location() -> CacheLocation:
-    """The folder that the environment names, and why it cannot be used if it cannot."""
-    if os.environ.get("TRACEJIT_CACHE") == "0":
+    """The folder that the settings name, and why it cannot be used if it cannot."""
+    if not setting("cache"):
         return CacheLocation(None, None)
-    chosen = os.environ.get("TRACEJIT_CACHE_DIR")
+    chosen = setting("cache_dir")
     try:
         path = Path(chosen).expanduser() if chosen else _of_user()
     except RuntimeError:  # no home directory
@@ -52,31 +44,28 @@ def location() -> CacheLocation:
         return CacheLocation(path, None)
     if not chosen:
         return CacheLocation(None, f"the home directory of this process is relative ({path}).")
-    if os.environ.get("TRACEJIT_CACHE_RELATIVE") != "1":
+    named = source_of("cache_dir")
+    if not setting("cache_relative"):
         return CacheLocation(
             None,
-            f"TRACEJIT_CACHE_DIR={chosen} is relative, and a folder that came with other files may "
+            f"{named} is relative, and a folder that came with other files may "
             f"bring kernels of its own. Give an absolute path, or set TRACEJIT_CACHE_RELATIVE=1.",
         )
     try:
         return CacheLocation(path.absolute(), None)
     except OSError as error:
-        problem = f"TRACEJIT_CACHE_DIR={chosen} is relative to a folder that is gone ({error})."
+        problem = f"{named} is relative to a folder that is gone ({error})."
         return CacheLocation(None, problem)
 
 
 def size_limit() -> int | None:
-    """The bytes that `TRACEJIT_CACHE_SIZE` allows, 1 GB without it; None if there is no limit."""
-    text = os.environ.get("TRACEJIT_CACHE_SIZE", "")
-    if not text.strip():
+    """The bytes that the cache may hold; None if there is no limit."""
+    try:
+        return setting("cache_size") or None
+    except ArgumentError as error:
+        what = str(error).partition("\n")[0].removesuffix(".")
+        warn_once(f"size {what}", f"{what}, so the cache holds 1 GB.")
         return DEFAULT_BYTES
-    found = _SIZE.fullmatch(text)
-    if found is None:
-        example = "is not a size such as 500M or 2G, so the cache holds 1 GB"
-        warn_once(f"size {text}", f"TRACEJIT_CACHE_SIZE={text} {example}.")
-        return DEFAULT_BYTES
-    unit = 1024 if found[3] else 1000
-    return int(float(found[1]) * unit ** " kmgt".index(found[2].lower() or " ")) or None
 
 
 def _of_user() -> Path:

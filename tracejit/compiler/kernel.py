@@ -27,12 +27,12 @@ from tracejit.ir.location import Location
 from tracejit.runtime.allocator import keep_freed_memory
 from tracejit.runtime.blas import on_one_blas_thread
 from tracejit.runtime.buffer_pool import recycled_empty
-from tracejit.runtime.processors import threads_of
-from tracejit.runtime.workers import in_turn_on
+from tracejit.runtime.tile_threads import share_tiles
 from tracejit.support.cost_model import costs
 from tracejit.support.errors import TracejitError, TracejitWarning, without_frames
 from tracejit.support.garbage import collection_paused
 from tracejit.support.options import Options
+from tracejit.support.progress import stage
 from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
 
@@ -88,6 +88,7 @@ class Kernel:
         self.threads = threads
         self.recycle = recycle
         self.place = place
+        self.is_cached = False  # True if its text was read from the cache
         self._graph = graph
         self._made_from = made_from
         self._functions = equipped(module, threads, recycle)
@@ -288,9 +289,7 @@ def equipped(
     keep_freed_memory()
     on_one_thread = getattr(module, "BLAS_THREADS", None) == 1
     if on_one_thread and hasattr(module, "in_turn"):
-        number = threads_of(threads)
-        if number > 1:
-            module.__dict__.update(in_turn=in_turn_on(number))
+        share_tiles(module, threads)
     if recycle and getattr(module, "empty", None) is np.empty:
         module.__dict__.update(empty=recycled_empty())
     functions = {name: getattr(module, name) for name in ENTRIES if hasattr(module, name)}
@@ -304,7 +303,7 @@ def make_kernel(recorded: pipeline.Recorded, options: Options = Options()) -> Ke
 
     Where that needs the number of a free dimension, no dimension is free.
     """
-    with collection_paused():
+    with collection_paused(), stage("compiling", recorded.graph.name):
         return _kernel_of_sizes(recorded, options)
 
 
@@ -334,6 +333,7 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
     store = Store(default_path() if options.cache else None)
     module = store.get(name, key)
     made_from = MadeFrom(recorded, exact, memory_budget)
+    is_cached = module is not None
     if module is None:
         text, constants, notice = made_from.generate(key)
         if notice:
@@ -342,7 +342,9 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
     share_constants(module, recorded.graph)
     place = recorded.origin.place
     cite(module, recorded.origin.file, place)
-    return Kernel(module, recorded.graph, options.threads, options.recycle, place, made_from)
+    kernel = Kernel(module, recorded.graph, options.threads, options.recycle, place, made_from)
+    kernel.is_cached = is_cached
+    return kernel
 
 
 def cite(module: ModuleType, file: str, place: str) -> None:

@@ -3,7 +3,6 @@ in its order."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -55,7 +54,9 @@ from tracejit.passes.prune import prune_bodies
 from tracejit.passes.rewrites import reduce_strength
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
+from tracejit.support.config import setting
 from tracejit.support.cost_model import costs
+from tracejit.support.progress import stage
 from tracejit.version import __version__
 
 IR_VERSION = 10
@@ -102,8 +103,8 @@ class Recorded(NamedTuple):
 
 
 def dump(stage: str, text: Callable[[], str]) -> None:
-    """Print `text` to stderr if TRACEJIT_DUMP names the stage."""
-    if stage in os.environ.get("TRACEJIT_DUMP", "").split(","):
+    """Print `text` to stderr if the setting `dump` names the stage."""
+    if stage in setting("dump"):
         sys.stderr.write(f"--- {stage}\n{text()}\n")
 
 
@@ -187,7 +188,8 @@ def generate(
 ) -> Module:
     """The module of a recorded function; with `exact` every bit is NumPy's. Backward has at most
     `memory_budget` bytes of forward's values at once, as far as that is possible."""
-    graph = optimise(recorded.graph, exact)
+    with stage("optimising", recorded.graph.name):
+        graph = optimise(recorded.graph, exact)
     counts = recorded.trace_outputs
     if not counts:
         graph, counts = ended(graph), (recorded.outputs,)

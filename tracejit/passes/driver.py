@@ -15,7 +15,6 @@ has the same outcome in the kernel as in Python.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from tracejit.ir.graph import Graph, Node
 from tracejit.ir.verify import verify
 from tracejit.ops.branches import DECIDE
 from tracejit.passes.dce import drop_dead
+from tracejit.support.config import setting
 from tracejit.support.cost_model import costs
 
 
@@ -50,7 +50,7 @@ class Pass(NamedTuple):
             graph.protected = frozenset() if self.is_exact else only_decided(graph)
             better = self.run(graph)
             graph.protected = frozenset()
-        if os.environ.get("TRACEJIT_VERIFY") == "1":
+        if setting("verify"):
             verify(better)
         return better
 

@@ -1,6 +1,6 @@
 """The default number of threads for the tiles of a kernel, where the user has not set it.
 
-`TRACEJIT_THREADS` says it for the process. Without it there are as many as this process has
+The setting `threads` says it for the process. Without it there are as many as this process has
 processors, by its affinity, the quota of its control groups and OMP_NUM_THREADS, and at most two.
 """
 
@@ -10,27 +10,12 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
+from tracejit.support.config import setting
 from tracejit.support.cost_model import costs
-from tracejit.support.errors import fail
-from tracejit.trace import places
-
-VARIABLE = "TRACEJIT_THREADS"
-
 
 _GROUPS = Path("/proc/self/cgroup")
 _MOUNTED = Path("/sys/fs/cgroup")
-
-
-def threads_of(option: int | None) -> int:
-    """The number of threads of a kernel whose function has this option."""
-    return default_threads() if option is None else option
-
-
-def is_number_of_threads(given: Any) -> bool:
-    """Return whether `given` is a possible number of threads."""
-    return type(given) is int and given > 0
 
 
 def default_threads() -> int:
@@ -38,12 +23,9 @@ def default_threads() -> int:
 
     Raises ArgumentError if TRACEJIT_THREADS is no number of threads.
     """
-    asked = os.environ.get(VARIABLE)
-    if asked:
-        number = int(asked) if asked.strip().isdecimal() else 0
-        if not is_number_of_threads(number):
-            raise fail("threads", places.here(), given=f"{VARIABLE}={asked}")
-        return number
+    asked: int | None = setting("threads")
+    if asked is not None:
+        return asked
     return min(costs().most_threads, processors(), open_mp_threads())
 
 

@@ -114,7 +114,7 @@ class Callee:
         known = options.name or getattr(python, "__name__", None) or type(python).__name__
         self.name = identifier(known)
         numbers, names = options.static_argnums, options.static_argnames
-        self.chosen = self.static = static_names(self.signature, numbers, names)
+        self.chosen = self.static = static_names(self.signature, numbers, names, self.name)
         self.shapes = SeenShapes(self.name, options.dynamic_shapes is not False)
         self.findings = Findings()
         self._first_numbers: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Eager mode: `with tj.eager()` and TRACEJIT_DISABLE=1 run the user's Python instead of kernels."""
+"""Eager mode: `with tj.eager()` and the setting `disable` run Python instead of kernels."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tracejit.support.config import setting, source_of, watch
 from tracejit.trace.floating import RAISES, loudness
 
 OPEN: dict[int, int] = {}
-"""The number of open blocks of `eager`, by thread; empty but for them."""
+"""The number of open blocks of `eager`, by thread; empty but for them. Thread 0 stands for the
+setting `disable`, where `tj.config` has it on."""
 
 
 @contextmanager
@@ -49,7 +51,7 @@ def eager() -> Iterator[None]:
 def _close_in_child() -> None:
     """In a forked child, close the blocks of threads that are not there."""
     for thread in list(OPEN):
-        if thread != threading.get_ident():
+        if thread not in (0, threading.get_ident()):
             del OPEN[thread]
 
 
@@ -63,8 +65,8 @@ def is_open() -> bool:
 
 
 def is_disabled() -> bool:
-    """Return whether TRACEJIT_DISABLE=1 keeps kernels from being made."""
-    return os.environ.get("TRACEJIT_DISABLE") == "1"
+    """Return whether the setting `disable` keeps kernels from being made."""
+    return bool(setting("disable"))
 
 
 def way_out() -> str:
@@ -72,6 +74,17 @@ def way_out() -> str:
     if is_open():
         return "a block of tj.eager() is open"
     if is_disabled():
-        return "TRACEJIT_DISABLE=1 is set"
+        return f"{source_of('disable')} is set"
     word = loudness()
     return RAISES.format(word) if word else ""
+
+
+def _follow() -> None:
+    """Let every call ask for the way out while `disable` is on, kernels or not."""
+    if is_disabled():
+        OPEN[0] = 1
+    else:
+        OPEN.pop(0, None)
+
+
+watch("disable", _follow)

@@ -21,6 +21,7 @@ from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.specialise.reasons import Reason, labels_of, reason_for, settled, words_of
 from tracejit.specialise.uncompiled import UncompiledCalls
 from tracejit.support.errors import TracejitWarning
+from tracejit.support.event_log import log
 from tracejit.trace import places
 from tracejit.trace.free_dimensions import Axis
 from tracejit.trace.reruns import Closing
@@ -156,6 +157,26 @@ class History:
             self.uncompiled.note("again", reason.because(self._number), fixes)
         if self.is_held:
             self._warn()
+
+    def log_guards(self, reason: Reason) -> None:
+        """Log the guards of the nearest kernel that a call has failed."""
+        if reason.differences:
+            log("guards", lambda: f"{self.name}: {reason.because(self._number)} ({places.line()})")
+
+    def log_kernel(self, kernel: Kernel, reason: Reason, seconds: tuple[float, float]) -> None:
+        """Log a kernel, why it was made, and the seconds of recording and of making it."""
+
+        def text() -> str:
+            recorded, made = seconds
+            where = "read from the cache" if kernel.is_cached else "generated"
+            where += "" if kernel.path else ", kept in memory"
+            because = f"because {reason.because(self._number)}"
+            if not reason.differences:
+                because = f"for the first call: {reason.call}"
+            took = f"recorded in {recorded:.3f} s, {where} in {made:.3f} s"
+            return f"{self.name}: {kernel.name} made {because} ({took}; {places.line()})"
+
+        log("compile", text)
 
     def add(self, kernel: Kernel, reason: Reason) -> None:
         """Note why `kernel` was made, or the function recorded once more for it."""

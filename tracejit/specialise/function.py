@@ -15,7 +15,6 @@ from tracejit.compiler.kernel import Kernel
 from tracejit.debug.stepping import on_one_line
 from tracejit.explorer.source import Source
 from tracejit.runtime.dispatch import MISS
-from tracejit.runtime.processors import is_number_of_threads
 from tracejit.runtime.single_flight import SingleFlight
 from tracejit.specialise.arguments import without_tensors
 from tracejit.specialise.callee import Callee, Form
@@ -27,7 +26,7 @@ from tracejit.specialise.pickling import Recipe, deeply_copied, parts_of, reduce
 from tracejit.specialise.slow_path import SlowPath
 from tracejit.specialise.specialiser import Specialiser
 from tracejit.support.errors import TracejitError, fail
-from tracejit.support.options import Options, did_you_mean
+from tracejit.support.options import Options, is_count, misfit, nearest
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.files import code_of
@@ -379,7 +378,13 @@ def function(python: Any = None, **options: Any) -> Any:
     np.float64(5.0)
     """
     if unknown := sorted(options.keys() - set(Options._fields)):
-        raise fail("option", places.here(), option=unknown[0], fix=did_you_mean(unknown[0]))
+        fix = nearest(unknown[0], Options._fields)
+        words = {"function": "tj.function", "option": unknown[0]}
+        raise fail("option", places.here(), **words, fix=fix)
+    if (found := misfit(options)) is not None:
+        name, allowed = found
+        words = {"option": name, "given": options[name], "words": allowed}
+        raise fail("option-value", places.here(), **words)
     if python is None:
         return functools.partial(function, **options)
     if isinstance(python, Function):
@@ -390,7 +395,7 @@ def function(python: Any = None, **options: Any) -> Any:
         line = places.here()
         raise fail("not-callable", line, decorator="tj.function", kind=type(python).__name__)
     threads = options.get("threads")
-    if threads is not None and not is_number_of_threads(threads):
+    if threads is not None and not is_count(threads):
         raise fail("threads", places.here(), given=f"threads={threads!r}")
     budget = options.get("memory_budget")
     if budget is not None and (type(budget) is not int or budget < 0):
@@ -399,4 +404,7 @@ def function(python: Any = None, **options: Any) -> Any:
         if is_no_spec(given):
             name = getattr(python, "__name__", "the function")
             raise fail("not-a-spec", places.here(), function=name, given=given)
-    return Function(python, VALUE, Options(**options))
+    try:
+        return Function(python, VALUE, Options(**options))
+    except TracejitError as error:
+        raise shown(error) from None

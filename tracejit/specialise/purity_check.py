@@ -8,7 +8,6 @@ not see: such a value is a constant of the kernel. Recorded once more, it is ano
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from typing import Any
@@ -18,6 +17,7 @@ from tracejit.ir.printer import constant_text, parameter_text
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.reasons import changed_by_itself
 from tracejit.specialise.trace_tree import RecordedCall
+from tracejit.support.config import setting
 from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.trace import places
 from tracejit.trace.capture.descriptions import described
@@ -37,8 +37,8 @@ SUSPECTS = {
 
 
 def is_on() -> bool:
-    """Return whether TRACEJIT_CHECK=1 asks for two recordings."""
-    return os.environ.get("TRACEJIT_CHECK") == "1"
+    """Return whether the setting `check` asks for two recordings."""
+    return bool(setting("check"))
 
 
 def recorded_twice(callee: Callee, record: Callable[[], RecordedCall]) -> RecordedCall:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -84,17 +85,22 @@ class Specialiser(NamedTuple):
         known = self.table.kernel_of(request.onto)
         rows = self.callee.static_rows()
         reason = reason_for(request.call, self.table.compiled, rows, known)
+        self.history.log_guards(reason)
+        began = time.perf_counter()
         others = changes_by_others()
         record = functools.partial(self._record, request, free)
         is_watched = self.checks_purity or purity_check.is_on()
         recorded = purity_check.recorded_twice(self.callee, record) if is_watched else record()
+        recorded_at = time.perf_counter()
         try:
             found = self._compiled(recorded, request)
         except NotForAllSteps:
             self.callee.findings.rolls_sizes = False
             return self.specialise(request, free)
+        seconds = recorded_at - began, time.perf_counter() - recorded_at
         is_quiet = changes_by_others() == others
         self.history.note(found, reason, known, self.callee.shapes.fixed, is_quiet)
+        self.history.log_kernel(found.kernel, reason, seconds)
         return found
 
     def alone(self, request: SpecialisationRequest) -> CompiledCall:

@@ -13,13 +13,13 @@ NumPy does.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from tracejit.support.config import setting
 from tracejit.support.errors import GraphError, TracejitError, fail
 from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
@@ -28,8 +28,8 @@ NOT_PROMISED = (FloatingPointError, Warning)
 
 
 def is_strict() -> bool:
-    """Return whether TRACEJIT_STRICT=1 is set."""
-    return os.environ.get("TRACEJIT_STRICT") == "1"
+    """Return whether the setting `strict` is on."""
+    return bool(setting("strict"))
 
 
 def is_mistake(error: BaseException) -> bool:

@@ -20,6 +20,7 @@ from tracejit.specialise.results import CommitFailed, finish
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.errors import TracejitError, Where
 from tracejit.support.options import Options
+from tracejit.support.progress import stage
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.walk import LEAVES, Lend
 from tracejit.trace.decisions import Failed
@@ -179,6 +180,7 @@ class Tracer:
                 captures.refusing_draws(name),
                 recording.logging_reads() as log,
                 refused_types() if asks_types else nullcontext(),
+                stage("recording", name, lambda: len(recording.graph.nodes)),
                 loan,
             ):
                 made: dict[str, Any] = {}

@@ -17,6 +17,7 @@ from tracejit.runtime.identity import NotApart
 from tracejit.runtime.single_flight import Mutex
 from tracejit.specialise.trace_tree import MAX_NODES
 from tracejit.support.errors import TracejitWarning
+from tracejit.support.event_log import log
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 
@@ -146,9 +147,10 @@ class UncompiledCalls:
         habit."""
         with self._mutex.here():
             calls = self._counts[row].calls + 1 if row in self._counts else 1
-            self._counts[row] = Count(calls, detail, fix)
+            count = self._counts[row] = Count(calls, detail, fix)
+        log("fallback", lambda: f"{self._told(row, count)} ({places.line()})")
         if calls == CAUSES[row].patience:
-            text = self._told(row)
+            text = self._told(row, count)
             if self.is_held:
                 text += f" {self.name}.explain() counts them."
             warnings.warn(text, TracejitWarning, stacklevel=places.user_depth())
@@ -160,12 +162,13 @@ class UncompiledCalls:
     def tell(self) -> list[str]:
         """A line for each cause."""
         with self._mutex.here():
-            rows = list(self._counts)
-        return [self._told(row) for row in rows if row != "again"]  # which its kernel tells
+            counts = list(self._counts.items())
+        # Its kernel tells of "again".
+        return [self._told(row, count) for row, count in counts if row != "again"]
 
-    def _told(self, row: str) -> str:
+    def _told(self, row: str, count: Count) -> str:
         """The cause, how often there was one, and the cure."""
-        count, cause = self._counts[row], CAUSES[row]
+        cause = CAUSES[row]
         words = {"detail": count.detail, "fix": count.fix}
         many = count.calls > 1
         fate = cause.fate.format(count=f"{count.calls} calls" if many else "a call")

@@ -249,8 +249,32 @@ ERRORS: dict[str, Row] = {
     ),
     "option": Row(
         ArityError,
-        "tj.function has no option {option}.",
+        "{function} has no option {option}.",
         "an option that is ignored would leave you with another function than you asked for.",
+        "{fix}",
+    ),
+    "option-value": Row(
+        ArgumentError,
+        "{option}={given!r} is not {words}.",
+        "an option that is ignored would leave you with another function than you asked for.",
+        "give {words}.",
+    ),
+    "static-argument": Row(
+        ArityError,
+        "{function} has no argument {name} that could be static.",
+        "an option that is ignored would leave you with another function than you asked for.",
+        "{fix}",
+    ),
+    "setting": Row(
+        ArgumentError,
+        "{given} is not {words}.",
+        "a setting that is ignored would leave you with another program than you asked for.",
+        "{fix}",
+    ),
+    "unknown-setting": Row(
+        ArityError,
+        "tj.config has no setting {name}.",
+        "a setting that is ignored would leave you with another program than you asked for.",
         "{fix}",
     ),
     "threads": Row(

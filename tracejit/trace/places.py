@@ -25,7 +25,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tracejit.ir.location import ExpressionLocation, Location, Origin
-from tracejit.support.errors import TracejitError, Where, without_frames
+from tracejit.support.errors import TracejitError, Where, fail, without_frames
+from tracejit.support.options import unknown_option
 from tracejit.support.parsing import parse
 from tracejit.support.words import file_name
 from tracejit.trace.files import shown_file
@@ -375,6 +376,10 @@ def at_the_users_line(function: F) -> F:
             return function(*args, **kwargs)
         except TracejitError as error:
             raise without_frames(error, PACKAGE) from None
+        except TypeError as error:
+            if (words := unknown_option(function, kwargs, error)) is not None:
+                raise fail("option", here(), **words) from None
+            raise
 
     return called  # type: ignore[return-value]
 
@@ -382,6 +387,12 @@ def at_the_users_line(function: F) -> F:
 def here() -> Where | None:
     """The user's running line."""
     return where(user_frame())
+
+
+def line() -> str:
+    """The user's running line, in a word."""
+    found = here()
+    return "no line" if found is None else f"{file_name(found.filename)}:{found.lineno}"
 
 
 def origin_at(place: Location, files: dict[Location, tuple[str, int]]) -> Origin:

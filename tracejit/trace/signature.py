@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, NamedTuple, NoReturn
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.support.errors import fail
+from tracejit.support.options import nearest
 from tracejit.support.words import a, identifier
 from tracejit.trace.capture.guard import Difference, Guard
 from tracejit.trace.capture.guards import (
@@ -153,22 +155,45 @@ def is_alike(one: Call, other: Call) -> bool:
     )
 
 
+# Annotations that name what is not there yet: from Python 3.14 on, asking evaluates them.
+LAZILY: dict[str, Any] = {}
+if sys.version_info >= (3, 14):
+    LAZILY["annotation_format"] = sys.modules["annotationlib"].Format.FORWARDREF  # of inspect's
+
+
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     """The signature of a callable; any positional arguments where Python knows none."""
     try:
-        return inspect.signature(function)
+        return inspect.signature(function, **LAZILY)
     except (ValueError, TypeError):
         parameter = inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)
         return inspect.Signature([parameter])
 
 
 def static_names(
-    signature: inspect.Signature, numbers: int | tuple[int, ...], names: str | tuple[str, ...]
+    signature: inspect.Signature,
+    numbers: int | tuple[int, ...],
+    names: str | tuple[str, ...],
+    function: str,
 ) -> frozenset[str]:
-    """The parameters that are chosen by number or name."""
+    """The parameters of `function` that are chosen by number or name.
+
+    Raises ArityError for one that is not there.
+    """
     parameters = list(signature.parameters)
-    chosen = [parameters[k] for k in ((numbers,) if isinstance(numbers, int) else numbers)]
-    return frozenset(chosen).union((names,) if isinstance(names, str) else names)
+    named = (names,) if isinstance(names, str) else names
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        for name in named:
+            if name not in parameters:
+                fix = nearest(name, parameters)
+                raise fail("static-argument", None, function=function, name=name, fix=fix)
+    try:
+        chosen = [parameters[k] for k in ((numbers,) if isinstance(numbers, int) else numbers)]
+    except IndexError:
+        fix = f"number them from 0 to {len(parameters) - 1}." if parameters else "leave it out."
+        raise fail("static-argument", None, function=function, name=numbers, fix=fix) from None
+    return frozenset(chosen).union(named)
 
 
 def inside_method(decorator: Callable[[Any], Any], f: Any) -> Any:

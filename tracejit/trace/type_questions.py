@@ -8,7 +8,6 @@ recorded. Seen are the types of variables, of their attributes, and of elements 
 
 from __future__ import annotations
 
-import dis
 import functools
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 from tracejit.support.errors import fail
 from tracejit.trace import places
+from tracejit.trace.bytecode import instructions
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.tensor import TENSORS
 
@@ -95,7 +95,7 @@ def _questions(code: CodeType) -> dict[int, Question]:
     if code.co_filename.startswith(PACKAGE) or "type" not in code.co_names:
         return {}
     found = {}
-    kept = [one for one in dis.get_instructions(code) if one.opname not in _BETWEEN]
+    kept = [one for one in instructions(code) if one.opname not in _BETWEEN]
     for number, one in enumerate(kept):
         if one.opname not in _GLOBALS or one.argval != "type":
             continue

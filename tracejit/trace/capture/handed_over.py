@@ -12,6 +12,8 @@ import dis
 from types import CodeType
 from typing import NamedTuple
 
+from tracejit.trace.bytecode import instructions
+
 WORD = "callback"
 NAMES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST")
 ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
@@ -36,7 +38,7 @@ def handed_over(code: CodeType) -> list[HandedOver]:
     """The calls in this very code, not in the functions inside it."""
     if WORD not in code.co_names and WORD not in code.co_freevars:
         return []
-    steps = [one for one in dis.get_instructions(code) if one.opname not in SKIPPED]
+    steps = [one for one in instructions(code) if one.opname not in SKIPPED]
     found = []
     for place, step in enumerate(steps):
         if step.argval == WORD and step.opname in (*NAMES, *ATTRIBUTES):

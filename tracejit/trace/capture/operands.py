@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ops.op import DIRECT
+from tracejit.trace.bytecode import instructions
 
 # Names by which code may reach what it does not spell.
 REACHING = frozenset(
@@ -34,9 +35,7 @@ _OLD_SYMBOLS = {
     "BINARY_MATRIX_MULTIPLY": "@", "INPLACE_ADD": "+=", "INPLACE_SUBTRACT": "-=",
     "INPLACE_MULTIPLY": "*=", "INPLACE_TRUE_DIVIDE": "/=",
 }  # fmt: skip
-_NOTHING = frozenset(
-    "RESUME NOP CACHE PRECALL COPY_FREE_VARS MAKE_CELL EXTENDED_ARG NOT_TAKEN".split()
-)
+_NOTHING = frozenset("RESUME NOP CACHE PRECALL COPY_FREE_VARS MAKE_CELL EXTENDED_ARG".split())
 _NULL_LAST = sys.version_info >= (3, 13)
 _CALLS_BY_ATTRIBUTE = sys.version_info >= (3, 12)
 
@@ -103,7 +102,7 @@ class _Scan:
 
     def run(self) -> None:
         """Follow the stack from the first instruction to the last."""
-        for instruction in dis.get_instructions(self.code):
+        for instruction in instructions(self.code):
             if instruction.is_jump_target:
                 self._forget()
             if not self._step(instruction):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import importlib.util
 import os
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.trace.bytecode import instructions
 from tracejit.trace.capture.handed_over import handed_over
 from tracejit.trace.places import PACKAGE
 
@@ -32,12 +32,14 @@ ATTRIBUTE_TESTS = frozenset(("hasattr", "getattr"))
 IDENTITY_TESTS = frozenset(("is_", "is_not"))
 SHOWERS = frozenset(("str", "repr", "format", "ascii", "__str__", "__repr__", "__format__"))
 # What is read of functions and classes beside what they are for.
-LABELS = frozenset(("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"))
+LABELS = frozenset(
+    ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__annotate__")
+)
 _SHOWING = frozenset(
     ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE", "BUILD_STRING")
 )
 CLOSURE = "closure "  # before the names of variables of a closure
-_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT")
+_CONSTANTS = ("LOAD_CONST", "LOAD_COMMON_CONSTANT")
 # What functions are in a class as; a function itself may be one, too.
 METHODS = (
     property,
@@ -104,7 +106,7 @@ def reads_of(code: CodeType, by_callbacks: bool = True) -> Reads:
     shows = matches = asks_type = asks_attribute = False
     before: list[Any] = [None, None]
     last: tuple[str, ...] | None = None
-    for instruction in dis.get_instructions(code):
+    for instruction in instructions(code):
         name, value = instruction.opname, instruction.argval
         if instruction.offset in passed_over:
             continue

@@ -1,0 +1,176 @@
+"""Arguments described on the command line: `--spec "w=f8[3], x=f8[10,3], rate=0.1"`.
+
+A description is what stands between the parentheses of a call, with types for arrays: `f8[10,3]` or
+`float64[10,3]` is an array, `f8[n,3]`, `f8[:,3]` and `f8[None,3]` have one dimension of any size,
+`f8[]` is a 0-d array, `f8` a NumPy scalar, `float`, `int` and `bool` a Python number, `Generator` a
+random generator of NumPy's. Containers are written as in Python, {"w": f8[3], "b": f8}; numbers and
+strings stand for themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.cli.output import Refusal
+from tracejit.specialise.function import Function
+from tracejit.support.options import nearest
+from tracejit.trace.signature import EXAMPLE, TensorSpec, signature_of
+from tracejit.trace.trees import map_tree
+
+SPEC_HELP = 'describe the arguments, as in a call: "w=f8[3], x=f8[10,3]"'
+WRT_HELP = "differentiate these arguments: names or numbers (0)"
+OBJECTS: dict[str, Callable[[], Any]] = {
+    "float": lambda: 1.0,
+    "int": lambda: 1,
+    "bool": lambda: True,
+    "complex": lambda: 1j,
+    "Generator": lambda: np.random.default_rng(0),
+}
+DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "c16", "c8", "b1"]
+
+
+class Given(NamedTuple):
+    """Arguments of a call, with a TensorSpec for each array."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def add_spec(parser: argparse.ArgumentParser) -> None:
+    """Let a command take descriptions of arguments."""
+    parser.add_argument("--spec", action="append", metavar="ARGS", help=SPEC_HELP)
+
+
+def parsed(texts: Sequence[str]) -> Given:
+    """The arguments that one or several descriptions give.
+
+    >>> parsed(["w=f8[3]", "x=f4[n,3], rate=0.1"]).kwargs["x"]
+    TensorSpec(shape=(None, 3), dtype=float32)
+    """
+    text = ", ".join(part.strip().rstrip(",") for part in texts)
+    written = re.sub(r"(\w)\[\s*\]", r"\1[()]", text)
+    try:
+        call = ast.parse(f"f({written})", mode="eval").body
+    except SyntaxError:
+        raise Refusal(_explained(text, "it does not read as the arguments of a call.")) from None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise Refusal(_explained(text, "it does not read as the arguments of a call."))
+    try:
+        args = tuple(map(_value, call.args))
+        return Given(args, {str(each.arg): _value(each.value) for each in call.keywords})
+    except ValueError as error:
+        raise Refusal(_explained(text, str(error))) from None
+
+
+def _explained(text: str, problem: str) -> str:
+    return f'--spec "{text}": {problem} Write it as in a call: --spec "w=f8[3], x=f8[10,3]".'
+
+
+def _value(node: ast.expr) -> Any:
+    """The argument that an expression describes."""
+    match node:
+        case ast.Name(id=name) if name in OBJECTS:
+            return OBJECTS[name]()
+        case ast.Name(id=name):
+            return _dtype(name).type(1)
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=sizes)):
+            return TensorSpec(map(_size, sizes), _dtype(name))
+        case ast.Subscript(value=ast.Name(id=name), slice=size):
+            return TensorSpec([_size(size)], _dtype(name))
+        case ast.Dict(keys=keys, values=values) if None not in keys:
+            names = [ast.literal_eval(key) for key in keys if key is not None]
+            return dict(zip(names, map(_value, values), strict=True))
+        case ast.List(elts=parts):
+            return [_value(part) for part in parts]
+        case ast.Tuple(elts=parts):
+            return tuple(_value(part) for part in parts)
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError):
+        raise ValueError(f"{ast.unparse(node)} is no description of an argument.") from None
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    try:
+        return np.dtype(name)
+    except TypeError:
+        raise ValueError(f"{name} is no type of NumPy's. {nearest(name, DTYPES)}") from None
+
+
+def _size(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int() as size) if type(size) is int:
+            return size
+        case ast.Constant(value=None) | ast.Name() | ast.Slice(lower=None, upper=None, step=None):
+            return None
+    raise ValueError(f"{ast.unparse(node)} is no size.")
+
+
+def with_arrays(given: Given) -> Given:
+    """The arguments with a random array for each TensorSpec."""
+    rng = np.random.default_rng(0)
+
+    def drawn(leaf: Any) -> Any:
+        if type(leaf) is not TensorSpec:
+            return leaf
+        shape = [EXAMPLE if size is None else size for size in leaf.shape]
+        return np.asarray(rng.standard_normal(shape)).astype(leaf.dtype)
+
+    args, kwargs = map_tree(drawn, given)
+    return Given(args, kwargs)
+
+
+def given_for(f: Function[..., Any], texts: Sequence[str] | None, command: str) -> Given:
+    """The arguments for `f`: those of `--spec`, or of its input_signature, or none where it needs
+    none. Else a refusal that shows how to write `command`."""
+    if texts:
+        given = parsed(texts)
+        try:
+            signature_of(f).bind(*given.args, **given.kwargs)
+        except TypeError as error:
+            raise Refusal(f"{f.name}: {error}, by its --spec. {_shown(f, command)}") from None
+        return given
+    if f.options.input_signature is not None:
+        return Given(tuple(f.options.input_signature), {})
+    if not _needed(f):
+        return Given((), {})
+    raise Refusal(
+        f"{f.name} has arguments, and nobody knows their shapes. {_shown(f, command)}\n"
+        "with the shapes that you call it with. f8[10,3] is a float64 array of that shape, f8[n,3] "
+        'one with any number of rows, f8 a number, {"w": f8[3]} a dict.'
+    )
+
+
+def _needed(f: Function[..., Any]) -> list[str]:
+    """The parameters without a default; `*args` as one of any name."""
+    parameters = signature_of(f).parameters.values()
+    return [
+        one.name
+        for one in parameters
+        if one.default is one.empty and one.kind is not one.VAR_KEYWORD
+    ]
+
+
+def _shown(f: Function[..., Any], command: str) -> str:
+    """A command with a description of the arguments of `f`."""
+    if _needed(f)[:1] == ["self"]:
+        return "It is a method: name it by an object of the class, as MODULE:OBJECT.METHOD."
+    words = ", ".join(f"{name}=f8[10,3]" for name in _needed(f)) or "x=f8[10,3]"
+    return f'Describe them:\n  tracejit {command} --spec "{words}"'
+
+
+def chosen(text: str | None) -> dict[str, Any]:
+    """The arguments to differentiate, as transforms take them: numbers or names."""
+    words = [] if text is None else [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        return {}
+    if all(word.isdecimal() for word in words):
+        numbers = tuple(map(int, words))
+        return {"argnums": numbers[0] if len(numbers) == 1 else numbers}
+    return {"argnums": (), "argnames": words[0] if len(words) == 1 else tuple(words)}
