@@ -260,3 +260,74 @@ def test_pages_are_small_and_open_at_once(opened: Any, page: Any) -> None:
     shown = opened(html)
     timing = "return performance.getEntriesByType('navigation')[0].loadEventEnd"
     assert 0 < shown.run(timing) < 1000
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python knows columns from 3.11 on")
+def test_pointing_at_an_expression_is_enough(opened: Any, browser: Any) -> None:
+    from selenium.webdriver import ActionChains
+
+    page = opened(made().to_html())
+    parts = browser.find_elements("css selector", ".user [data-e]")
+    ActionChains(browser).move_to_element(
+        next(one for one in parts if one.text == "np.exp(-h)")
+    ).perform()
+    assert page.texts(".made .rows[data-name=forward] [data-e].on") == ["q = exp(-h)"]
+    ActionChains(browser).move_to_element(browser.find_element("css selector", "h1")).perform()
+    assert not page.texts(".on")
+
+
+def test_the_graph_can_be_moved_and_enlarged(opened: Any, browser: Any) -> None:
+    from selenium.webdriver import ActionChains
+
+    page = opened(made().to_html())
+    view = "const v = document.querySelector('svg.net').viewBox.baseVal; return [v.x, v.y, v.width]"
+    before = page.run(view)
+    page.click("[data-zoom=in]")
+    larger = page.run(view)
+    assert larger[2] < before[2]
+    svg = browser.find_element("css selector", "svg.net")
+    ActionChains(browser).drag_and_drop_by_offset(svg, 60, 40).perform()
+    moved = page.run(view)
+    assert moved[0] < larger[0] and moved[1] < larger[1]
+    ActionChains(browser).move_to_element(browser.find_element("css selector", "h1")).perform()
+    assert not page.texts(".l.on")  # a drag that ends on a box is no click
+    page.run("document.querySelector('svg.net').focus()")
+    page.press("\ue012")
+    assert page.run(view)[0] != moved[0]
+    page.click("[data-zoom=fit]")
+    net = "document.querySelector('svg.net')"
+    height = page.run(f"return Number({net}.dataset.size.split(' ')[1])")
+    assert page.run(f"return {net}.viewBox.baseVal.height") > height
+
+
+def test_the_theme_is_the_systems_unless_chosen(opened: Any, browser: Any) -> None:
+    html = made().to_html()
+    color = "return getComputedStyle(document.querySelector('.tj')).backgroundColor"
+    found = {}
+    for theme in ("light", "dark"):
+        features = [{"name": "prefers-color-scheme", "value": theme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        page = opened(html)
+        page.run("localStorage.clear()")
+        page = opened(html)
+        found[theme] = page.run(color)
+        page.click("[data-theme]"), page.click("[data-theme]")  # light, then dark
+        assert page.run(color) == "rgb(20, 22, 26)"
+        page.run("localStorage.clear()")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert found == {"light": "rgb(253, 253, 252)", "dark": "rgb(20, 22, 26)"}
+
+
+def test_all_functions_are_printed(opened: Any, browser: Any) -> None:
+    page = opened(made().to_html())
+    shown = (
+        "return [...document.querySelectorAll('.made .rows')].filter((one) => one.offsetParent)"
+        ".map((one) => one.dataset.name)"
+    )
+    assert page.run(shown) == ["forward", "backward"]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert page.run(shown) == ["forward", "backward", "value_and_grad", "head"]
+        assert page.run("return document.querySelector('.status').offsetParent") is None
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

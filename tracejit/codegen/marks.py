@@ -11,8 +11,8 @@ alone. Taken out again, they leave the very syntax tree of the module without.
 '(x * x)'
 >>> with marking() as nodes:
 ...     print(marked(node, "(x * x)"), mark_lines(node, ["y = x"]))
-(_node_0((x * x))) ['_node_0', 'y = x']
->>> nodes == [node]
+(_node_0((x * x))) ['_node_1', 'y = x']
+>>> nodes == [node, node]
 True
 """
 

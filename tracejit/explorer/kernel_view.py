@@ -196,7 +196,7 @@ def _graph(kernel: ShownKernel, code: Code) -> Iterator[str]:
     drawing = drawing_of(graph, code.numbers, seed)
     count = f"{len(graph.nodes)} node{'s' * (len(graph.nodes) != 1)}"
     yield f"<h2>Graph <small>as it was recorded and differentiated, before any pass: {count}"
-    yield "</small></h2>"
+    yield "; drag it to move it, Ctrl and wheel make it larger</small></h2>"
     yield _framed(drawing, any(word in drawing.svg for word in ("box back", ' back"')))
     if drawing.left_out:
         yield f"<p class=note>{escaped(drawing.left_out)}</p>"
