@@ -15,6 +15,7 @@ import pytest
 import tracejit as tj
 from tests.test_golden import PROGRAMS
 from tracejit.compiler.kernel import Kernel
+from tracejit.debug.switch import SWITCH
 from tracejit.ir.types import parse_type
 from tracejit.support.errors import NonFiniteError
 
@@ -218,6 +219,25 @@ def test_the_side_that_where_leaves_out_is_an_event_but_not_with_results_only() 
     with pytest.raises(NonFiniteError, match=r"^log"):
         kernel.checked().forward(X)
     same(kernel.checked(results_only=True).value_and_grad(X), kernel.value_and_grad(X))
+
+
+def test_a_kernel_that_a_callback_calls_is_not_checked_with_the_one_around_it() -> None:
+    inner = tj.function(lambda x: np.log(x), cache=False)
+
+    def outer(x: Any) -> Any:
+        found = tj.callback(lambda a: np.exp(inner(a)), x, result=tj.TensorSpec((3,)))
+        return found * 2.0
+
+    around = tj.function(outer, cache=False)
+    around(X)
+    (made,) = around._table.compiled
+    arrays = made.arrays((X,), {})
+    checked = made.kernel.checked()
+    SWITCH.count_blocks(1)  # as another thread does, whose checks are not for this one
+    try:
+        assert np.array_equal(checked.forward(*arrays), np.exp(np.log(X)) * 2.0)
+    finally:
+        SWITCH.count_blocks(-1)
 
 
 def test_results_only_names_the_operation_that_the_result_comes_from() -> None:

@@ -47,8 +47,8 @@ class Site(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """An operation taken apart: the statements' expression that computes it, what it reads, with
-    the text of each, and the arrays that it writes into."""
+    """An operation taken apart: the expressions that it reads, the text of each, and the arrays
+    that it writes into."""
 
     operands: list[ast.expr]
     texts: list[str]
@@ -72,13 +72,12 @@ class Checks:
         body = rewriting.statements(function.body[len(first) :])
         if function.name in ENTRIES:
             names = tuple_of([loaded(one.arg) for one in function.args.args])
-            begin = stored(
-                f"{prefix}run", called(f"{prefix}enter", ast.Constant(function.name), names)
-            )
+            entered = called(f"{prefix}enter", ast.Constant(function.name), names)
+            begin = stored(f"{prefix}run", entered)
             end = ast.Expr(called(f"{prefix}leave", loaded(f"{prefix}run")))
             inside = ast.Try(body=body, handlers=[], orelse=[], finalbody=[end])
-            at_line_of([begin, end], function.body[-1])
-            begin.lineno = begin.end_lineno = body[0].lineno
+            at_line_of([end], body[-1])
+            at_line_of([begin], body[0])
             body = [begin, ast.copy_location(inside, body[0])]
         function.body = [*first, *body]
 
@@ -152,7 +151,8 @@ class _Rewriting:
         self._target = next(_bases(target), "")
         statement.value = ast.NamedExpr(self._new_name(), self._shown(statement.value))
         operand = loaded(statement.value.target.id)
-        return [statement, ast.Expr(self._site([operand], [text], _read(target), target))]
+        number = self._number(ast.unparse(target), [text], is_outermost=False)
+        return [statement, ast.Expr(self._hook(number, tuple_of([operand]), _read(target)))]
 
     def _updated(self, statement: ast.AugAssign) -> list[ast.stmt]:
         """A statement that updates an array in place: its operands are kept before."""
@@ -169,10 +169,9 @@ class _Rewriting:
         else:
             statement.value = loaded(name.id)
         call = called(f"{self._prefix}kept", tuple_of(operands), tuple_of([read]))
-        before = stored(kept.id, call)
-        shown = self._number(text, texts, isinstance(statement.target, ast.Name))
-        after = called(f"{self._prefix}seen", ast.Constant(shown), loaded(kept.id), read)
-        return [before, statement, ast.Expr(after)]
+        number = self._number(text, texts, isinstance(statement.target, ast.Name))
+        after = self._hook(number, loaded(kept.id), read)
+        return [stored(kept.id, call), statement, ast.Expr(after)]
 
     def _shown(self, node: ast.expr, is_statement: bool = False) -> ast.expr:
         """An expression whose operations show what they read and answer."""
@@ -225,21 +224,15 @@ class _Rewriting:
                 result = called(f"{self._prefix}updated", node, loaded(name))
         if not parts.operands:
             return node
-        is_outermost = node is self._outermost
-        return self._seen(parts, text, result, is_outermost)
-
-    def _seen(self, parts: _Call, text: str, result: ast.expr, is_outermost: bool) -> ast.expr:
         operands: ast.expr = tuple_of(parts.operands)
         if parts.outputs:
             operands = called(f"{self._prefix}kept", operands, tuple_of(parts.outputs))
-        number = self._number(text, parts.texts, is_outermost)
-        return called(f"{self._prefix}seen", ast.Constant(number), operands, result)
+        number = self._number(text, parts.texts, node is self._outermost)
+        return self._hook(number, operands, result)
 
-    def _site(
-        self, operands: list[ast.expr], texts: list[str], result: ast.expr, text: ast.expr
-    ) -> ast.expr:
-        number = self._number(ast.unparse(text), texts, is_outermost=False)
-        return called(f"{self._prefix}seen", ast.Constant(number), tuple_of(operands), result)
+    def _hook(self, number: int, operands: ast.expr, result: ast.expr) -> ast.expr:
+        """The expression that shows operation `number`; its value is `result`."""
+        return called(f"{self._prefix}seen", ast.Constant(number), operands, result)
 
     def _number(self, text: str, operands: list[str], is_outermost: bool) -> int:
         """The number of a new site."""

@@ -41,7 +41,6 @@ class Clock:
         """Begin outside of all lines."""
         self.seconds: dict[int, float] = {}
         self.calls: dict[int, int] = {}
-        self.marks = 0
         self._line = 0
         self._since = 0.0
 
@@ -50,7 +49,6 @@ class Clock:
         now = time.perf_counter()
         self.seconds[self._line] = self.seconds.get(self._line, 0.0) + now - self._since
         self.calls[line] = self.calls.get(line, 0) + 1
-        self.marks += 1
         self._line = line
         self._since = time.perf_counter()
 
@@ -67,7 +65,7 @@ class Clock:
 
     def start(self) -> None:
         """Forget what was measured."""
-        self.seconds, self.calls, self.marks = {}, {}, 0
+        self.seconds, self.calls = {}, {}
         self._line, self._since = 0, time.perf_counter()
 
 

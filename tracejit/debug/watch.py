@@ -29,13 +29,15 @@ from tracejit.trace import places
 
 class Event(NamedTuple):
     """An operation that made a value non-finite: where, its result, why that is an event, its
-    operands, and the value of the function so far, where it is known."""
+    operands, and the value of the function so far, where it is known. `is_gradients` where the
+    value is finite, and a gradient is not."""
 
     site: Site
     result: Range
     premise: str
     operands: tuple[Range, ...]
     value: Any
+    is_gradients: bool
 
 
 class Run:
@@ -43,9 +45,10 @@ class Run:
     each variable and expression. `outer` is the run that has called it."""
 
     def __init__(
-        self, entry: str, arguments: Mapping[str, Any], mode: Any, outer: Run | None
+        self, watch: Watch, entry: str, arguments: Mapping[str, Any], mode: Any, outer: Run | None
     ) -> None:
         """Begin without an event."""
+        self.watch = watch
         self.mode = mode
         # NumPy would warn of what is an event here, or of what is none.
         self.quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -118,7 +121,7 @@ class Watch:
             values = list(residuals)[-len(kept_names) :] if kept_names else []
             names, arguments = [*kept_names, "out_bar"], (*values, *arguments_left)
         given = dict(zip(names, arguments, strict=False))
-        run = Run(entry, given, mode, _running.get())
+        run = Run(self, entry, given, mode, _running.get())
         _running.set(run)
         run.quiet.__enter__()
         return run
@@ -126,7 +129,7 @@ class Watch:
     def seen(self, number: int, operands: tuple[Any, ...], value: Any) -> Any:
         """`value`, the result of operation `number`, which is checked."""
         run = _running.get()
-        if run is None:
+        if run is None or run.watch is not self:
             return value
         site = self.sites[number]
         if is_finite(value):
@@ -136,11 +139,9 @@ class Watch:
         if not is_event(operands, value):
             run.follow(site, run.origin_of(site, operands))
             return value
-        texts = zip(site.operands, operands, strict=False)
-        ranges = tuple(range_of(text, one) for text, one in texts if _is_number(one))
-        values = sys._getframe(1).f_locals.get("out") if site.is_gradient else None
-        first = next(one for one in numbers_in(value) if not is_finite(one))
-        event = Event(site, range_of(site.text, first), premise(operands), ranges, values)
+        # In a frame that computes gradients, `out` is the value, if it was computed by now.
+        known = sys._getframe(1).f_locals.get("out") if site.is_gradient else None
+        event = event_of(site, operands, value, known, run.mode.results_only)
         if not run.mode.results_only:
             self._tell(run, self.error(event))
             return value
@@ -190,7 +191,7 @@ class Watch:
             "part": site.function,
         }
         row = "non-finite"
-        if site.is_gradient and is_finite(event.value):
+        if event.is_gradients:
             row = "non-finite-gradient"
             known = event.value is not None
             words["value"] = _shown(event.value) if known else "the values so far are finite"
@@ -216,6 +217,19 @@ class Watch:
     def _generated(self, line: int) -> str:
         text = self.module.__source__.split("\n")[line - 1].strip()
         return f"`{text}` ({file_name(str(self.module.__file__))}:{line})"
+
+
+def event_of(
+    site: Site, operands: tuple[Any, ...], result: Any, value: Any, results_only: bool
+) -> Event:
+    """The event of an operation. The `value` of the function is None where it is not known; unless
+    `results_only` are checked, it is finite then, as nothing before was an event."""
+    texts = zip(site.operands, operands, strict=False)
+    ranges = tuple(range_of(text, one) for text, one in texts if _is_number(one))
+    found = range_of(site.text, next(one for one in numbers_in(result) if not is_finite(one)))
+    is_sure = value is not None or not results_only
+    is_gradients = site.is_gradient and is_sure and is_finite(value)
+    return Event(site, found, premise(operands), ranges, value, is_gradients)
 
 
 def checked_module(module: ModuleType, files: Files, mode: Any) -> ModuleType:
