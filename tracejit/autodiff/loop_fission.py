@@ -79,6 +79,8 @@ def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Seq
     """The results of a loop by stages; None where all of it stays."""
     body: Graph = node.params["body"].graph
     values = [*operands, *body.values()]
+    if type(node.params["length"]) is not int:
+        return None
     if any(value.type.sizes is not None for value in values) or any(n.region for n in body.nodes):
         return None
     body = gather_terms(body, Stages(node, body, set()).is_there)

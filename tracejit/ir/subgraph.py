@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
+from tracejit.ir.dims import dims_in
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
-from tracejit.ir.step_sizes import differs_in_size
+from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.types import ArrayType
 from tracejit.support.words import identifier
 
@@ -185,6 +186,16 @@ def every_node(nodes: Iterable[Node]) -> Iterator[Node]:
         yield node
         for _, body in bodies_of(node):
             yield from every_node(body.nodes)
+
+
+def differs_in_size(node: Node) -> bool:
+    """Return whether a node computes something of another size in each step of a loop."""
+    if any([type(value.type.sizes) is StepSizes for value in node.results]):
+        return True
+    dims = (dim for param in node.params.values() for dim in dims_in(param))
+    return any(type(dim.sizes) is StepSizes for dim in dims) or any(
+        differs_in_size(inner) for _, body in bodies_of(node) for inner in body.nodes
+    )
 
 
 def dependents(nodes: Sequence[Node], inputs: Collection[Value]) -> list[Node]:

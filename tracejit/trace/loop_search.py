@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from tracejit.ops.indexing import getitem
 from tracejit.ops.marker_ops import OVERRIDE, is_ruled
 from tracejit.ops.updates import set_item
 from tracejit.support.cost_model import costs
+from tracejit.trace.inner_loops import is_inner
 from tracejit.trace.periods import Repetition, Word
 from tracejit.trace.record import Recording
 from tracejit.trace.step_columns import Body, Inside, Misfit, Steps
@@ -64,6 +65,8 @@ class LoopSearch:
                 alone.add(node)
         self.word = Word(nodes, alone, sizes_differ)
         model = costs()
+        inner = [node.params["body"].nodes if is_inner(node) else () for node in nodes]
+        self.weights = np.array([1 + len(one) for one in inner])
         self.least = model.least_sized_nodes if sizes_differ else model.least_rolled_nodes
         self.is_taken = np.zeros(len(nodes), dtype=bool)
         self.notes = [
@@ -78,7 +81,7 @@ class LoopSearch:
         misfits: list[tuple[Repetition, Misfit]] = []
         for repetition in self.word.repetitions(costs().least_rolled_steps):
             start, stop, _ = repetition
-            large = stop - start >= self.least
+            large = int(self.weights[start:stop].sum()) >= self.least
             if self.is_taken[start:stop].any() or not (large or self._may_add_rows(repetition)):
                 continue
             body = self._body(repetition)
@@ -94,15 +97,35 @@ class LoopSearch:
             self.notes.append(LoopNote(where, body.length))
         if not found:
             self._note(misfits)
+        if self.word.sizes_differ:
+            found += [body for known in [*found] for body in self._short(known)]
         return sorted(found, key=lambda body: int(body.positions[0].min()))
+
+    def _short(self, known: Body) -> Iterator[Body]:
+        """Loops of fewer steps that are like a `known` one: `for j in range(i)` has few at
+        first."""
+        row = known.positions[1]
+        period = len(row)
+        places = np.flatnonzero(self.word.letters[: len(self.nodes) - period + 1] >= 0)
+        for number, letter in enumerate(self.word.letters[row].tolist()):
+            places = places[self.word.letters[places + number] == letter]
+        runs = np.split(places, np.flatnonzero(np.diff(places) != period) + 1)
+        for run in runs:
+            if len(run) > 1 and not self.is_taken[run[0] : run[-1] + period].any():
+                steps = run[:, None] + np.arange(period)
+                body = self._checked(Steps(self.word, steps, self.needed).fitted(least=2))
+                if type(body) is Body and body.length == len(run):
+                    self.is_taken[run[0] : run[-1] + period] = True
+                    yield body
 
     def _pays(self, body: Body) -> bool:
         """Return whether one node is better than the steps written out, for which passes find more:
         large arrays go through several steps in tiles."""
         if not body.kept or self.adds_rows(body):
             return bool(body.kept)
-        if body.sizes:
-            return body.length * len(body.kept) >= self.least
+        if self.word.sizes_differ:  # it may be one of many, of other lengths, in another loop
+            is_large = int(self.weights[body.positions[:, body.kept]].sum()) >= self.least
+            return is_large and bool(body.sizes or self._recurs(body))
         model = costs()
         pattern = [self.nodes[k] for k in body.positions[0, body.kept].tolist()]
         made = [node for node in pattern if node.op is not set_item]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Node
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import UPDATES, set_item
@@ -55,24 +56,34 @@ def entries_of(node: Node) -> list[bool]:
 
 
 def replaced(
-    params: Mapping[str, Any], entry: Callable[[int], Any], other: Callable[[int], Any]
+    params: Mapping[str, Any],
+    entry: Callable[[int], Any],
+    other: Callable[[Any], Any],
+    operand: Callable[[str], str] = str,
 ) -> dict[str, Any]:
-    """Parameters with what `entry` makes of each integer that is an entry of an index, and `other`
-    of each other number, in order."""
+    """Parameters with what `entry` makes of each integer that is an entry of an index, `other` of
+    each other number or size, and `operand` of an entry that is one, in order."""
     made = dict(params)
     for name in _NUMBERED:
-        if type(params.get(name)) is tuple:
+        if isinstance(params.get(name), tuple):
             one = entry if name == "index" else other
-            made[name] = tuple([_replaced(part, one, other) for part in params[name]])
+            made[name] = tuple([_replaced(part, one, other, operand) for part in params[name]])
     return made
 
 
-def _replaced(part: Any, entry: Callable[[int], Any], other: Callable[[int], Any]) -> Any:
+def _replaced(
+    part: Any,
+    entry: Callable[[int], Any],
+    other: Callable[[Any], Any],
+    operand: Callable[[str], str],
+) -> Any:
     if type(part) is int:
         return entry(part)
+    if type(part) is Dim:
+        return other(part)
     if type(part) is tuple:
-        return tuple([other(bound) if type(bound) is int else bound for bound in part])
-    return part
+        return tuple([other(bound) if type(bound) in (int, Dim) else bound for bound in part])
+    return operand(part) if type(part) is str and part != "..." else part
 
 
 def blanked(params: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from tracejit.ops.control_flow import OWNERS
 from tracejit.ops.indexing import getitem
 from tracejit.ops.marker_ops import FIXED_RULES, IDENTITY, OVERRIDE
 from tracejit.ops.updates import set_item
+from tracejit.trace.inner_loops import is_inner, letter_of
 from tracejit.trace.moving_numbers import blanked
 
 Index = tuple[Any, ...]
@@ -221,6 +222,8 @@ def _parameters(node: Node, sizes_differ: bool) -> Any:
         return ()
     if sizes_differ and ("index" in params or "shape" in params):
         return blanked(params)
+    if sizes_differ and is_inner(node):
+        return letter_of(node, exact_parameters)
     if node.op is getitem or node.op is set_item:
         return tuple([type(entry) if type(entry) is int else entry for entry in params["index"]])
     return exact_parameters(node)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tracejit.ops.creation import full
 from tracejit.ops.joining import stack
 from tracejit.ops.weak import BINARY_OPS
 from tracejit.support.cost_model import costs
+from tracejit.trace.inner_loops import InnerLoop, is_inner
 from tracejit.trace.loop_search import LoopSearch
 from tracejit.trace.loops import (
     LoopInputs,
@@ -34,47 +35,9 @@ from tracejit.trace.loops import (
 )
 from tracejit.trace.moving_numbers import Moving, replaced
 from tracejit.trace.record import Recording
+from tracejit.trace.stacked_rows import StackedRow, part_of, stretches_of
 from tracejit.trace.step_columns import Along, Body, Carried, Column, Fixed, Inside, Listed
 from tracejit.trace.tensor import Tensor
-
-
-class _Row(NamedTuple):
-    """Element `number` of a stacked array."""
-
-    stacked: Tensor
-    number: int
-
-
-def _stretches(rows: Sequence[_Row | None]) -> list[list[int]]:
-    """Rows of one array with consecutive numbers, up or down, by their numbers; in between, what is
-    no such row."""
-    parts: list[list[int]] = []
-    before: _Row | None = None
-    for row in rows:
-        last = parts[-1] if parts else []
-        follows = (
-            row is not None
-            and before is not None
-            and row.stacked is before.stacked
-            and row.number - before.number in ((1, -1) if len(last) < 2 else (last[1] - last[0],))
-        )
-        number = -1 if row is None else row.number
-        if follows or (parts and row is None and before is None):
-            last.append(number)
-        else:
-            parts.append([number])
-        before = row
-    return parts
-
-
-def _part(stacked: Any, numbers: Sequence[int]) -> Any:
-    """These elements of an array, whose numbers go up or down by one."""
-    first, last = numbers[0], numbers[-1]
-    stride = 1 if last > first else -1
-    if (first, last) == (0, len(stacked) - 1):
-        return stacked
-    stop: int | None = last + stride
-    return stacked[first : None if stop == -1 else stop : stride]
 
 
 class Replacement:
@@ -93,7 +56,7 @@ class Replacement:
         self.bodies = bodies
         self.places = places
         self.known: dict[Value, Value] = {}
-        self.rows: dict[Value, _Row] = {}
+        self.rows: dict[Value, StackedRow] = {}
         self.bodies_opened: dict[Any, Subgraph] = {}
 
     def run(self, start: int) -> None:
@@ -157,7 +120,7 @@ class Replacement:
         """Let rows of a loop that are stacked anew be taken from the array that the loop stacks;
         whether that is what the node does."""
         rows = [self.rows.get(value) for value in node.operands]
-        parts = _stretches(rows)
+        parts = stretches_of(rows)
         if max(len(part) for part in parts) < costs().least_rolled_steps:
             return False
         axis, made, at = node.params["axis"], [], 0
@@ -165,7 +128,7 @@ class Replacement:
             for part in parts:
                 row = rows[at]
                 if row is not None and len(part) > 1:
-                    made.append(np.moveaxis(_part(row.stacked, part), 0, axis))
+                    made.append(np.moveaxis(part_of(row.stacked, part), 0, axis))
                 else:
                     values = self._all_resolved(node.operands[at : at + len(part)])
                     made.append(stack(*[Tensor(one, self.recording) for one in values], axis=axis))
@@ -207,7 +170,8 @@ class _Emission:
         self.taken: dict[Value, Value] = {}
         self.nodes: list[Node] = []
         self.counts: dict[tuple[int, int], Value] = {}
-        self.size = self._new_size() if body.sizes else None
+        sizes_differ = body.sizes or (body.moving and around.search.word.sizes_differ)
+        self.size = self._new_size() if sizes_differ else None
 
     def run(self) -> None:
         """Record the loop; know what stands for the results of its steps."""
@@ -246,7 +210,7 @@ class _Emission:
                 tensor._value.derived = value, "_all"
         for (step, slot), value in self.outside.items():
             if slot in stacked:
-                self.around.rows[value] = _Row(stacked[slot], step)
+                self.around.rows[value] = StackedRow(stacked[slot], step)
             if (step, slot) in last:
                 result = last[step, slot]._value
                 self.around.known[value] = result
@@ -302,7 +266,7 @@ class _Emission:
         return finals
 
     def _promoted(self, initial: Value, type: ArrayType) -> Tensor:
-        """What a carried value begins with; a number as numbers of its type."""
+        """The initial value of a carried one; a number as numbers of its type."""
         if initial.type is not type:
             assert isinstance(initial, Constant)
             number = type.dtype.type(initial.data)
@@ -322,8 +286,15 @@ class _Emission:
             return
         operands = [self._operand(column, node) for column in self.body.operands[number]]
         params = self.around.opened(node, operands)
-        if number in self.body.moving:
-            params = self._moved(params, self.body.moving[number], operands)
+        moving = self.body.moving.get(number)
+        if moving is not None and is_inner(node):
+            assert self.size is not None
+            inner = InnerLoop(self.recording.graph, moving, self.size, self._count)
+            params, extra = inner.params(params)
+            first = node.params["invariants"]
+            operands[first:first] = extra
+        elif moving is not None:
+            params = self._moved(params, moving, operands)
         slot = self.body.slots[number]
         types = [self._type(value, slot + k) for k, value in enumerate(node.results)]
         made = Node(node.op, tuple(operands), params, types, node.where, 0, ())

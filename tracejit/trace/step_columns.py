@@ -20,6 +20,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.indexing import getitem
 from tracejit.ops.updates import set_item
 from tracejit.support.cost_model import costs
+from tracejit.trace.inner_loops import is_inner, numbers_in
 from tracejit.trace.moving_numbers import INDEXED, Moving, course, entries_of, numbers_of
 from tracejit.trace.periods import Index, Word
 
@@ -124,9 +125,9 @@ class Steps:
         self.slots = np.concatenate(([0], np.cumsum(counts)))
         self.count = int(self.slots[-1])
 
-    def fitted(self) -> Body | Misfit:
-        """The longest stretch of the steps that is a loop."""
-        least = costs().least_rolled_steps
+    def fitted(self, least: int = 0) -> Body | Misfit:
+        """The longest stretch of the steps that is a loop, of at `least` so many."""
+        least = least or costs().least_rolled_steps
         first, last = 0, len(self.positions)
         for _ in range(ROUNDS):
             fits, problem = self._checked(first, last)
@@ -204,7 +205,8 @@ class Steps:
                 fits[: here // self.count + 1] = False
             return fits
         distance = middle - here // self.count
-        if here >= 0 and here - before == self.count and distance >= 0:
+        follows = here - before == self.count or 0 < distance == middle
+        if here >= 0 and follows and distance >= 0:
             fits = column == (steps - distance) * self.count + here % self.count
             type = self._value(here).type
             for k in range(min(distance, len(steps))):
@@ -230,13 +232,15 @@ class Steps:
     def _has_numbers(self, node: Node) -> bool:
         """Return whether numbers in the parameters of a node may go on from step to step."""
         if self.word.sizes_differ:
-            return "index" in node.params or "shape" in node.params
+            return "index" in node.params or "shape" in node.params or is_inner(node)
         return node.op is getitem or node.op is set_item
 
     def _numbers(self, number: int, first: int, last: int) -> list[list[int]]:
         """The numbers in the parameters of a node of each step."""
-        nodes = self.word.nodes
-        return [numbers_of(nodes[k]) for k in self.positions[first:last, number].tolist()]
+        nodes = [self.word.nodes[k] for k in self.positions[first:last, number].tolist()]
+        if is_inner(nodes[0]):
+            return [[*numbers_in(node)] for node in nodes]
+        return [numbers_of(node) for node in nodes]
 
     def _numbers_fit(self, number: int, first: int, last: int, middle: int) -> np.ndarray | None:
         """The steps whose numbers follow from those of the middle one, as flags."""
@@ -244,7 +248,7 @@ class Steps:
         if not self._has_numbers(node):
             return None
         fits, moving = course(self._numbers(number, first, last), middle)
-        is_entry = entries_of(node)
+        is_entry = entries_of(node) or [False] * len(moving.strides)
         if any(stride and is_entry[k] for k, stride in enumerate(moving.strides)):
             if node.op not in INDEXED or len(node.operands) != INDEXED[node.op]:
                 fits[:] = False
@@ -321,7 +325,7 @@ class Steps:
         if (column == here).all():
             return Fixed(self._value(here))
         distance = len(column) - 1 - here // self.count
-        if here >= 0 and here - before == self.count:
+        if here >= 0 and (here - before == self.count or distance == len(column) - 1):
             slot = here % self.count
             if not distance:
                 return Inside(slot)
