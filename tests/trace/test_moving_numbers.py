@@ -216,6 +216,24 @@ def test_random_programs(seed: int) -> None:
     assert differs(seed, 9 + seed % 7, not seed % 5) == ""
 
 
+def test_a_part_that_an_inner_loop_reads() -> None:
+    """Its cotangent has the size that it has in the outer step, and adds up in the inner loop."""
+
+    def f(a):
+        w, s = tnp.array(a), a[0, 0]
+        for k in range(14):
+            for j in range(k, 14):
+                s = 0.9 * s + 0.01 * np.sum(w[j, :k] * a[k, :k])
+                w[k, j] -= 0.1 * (w[k, :j] @ w[:j, j])
+        return s + np.sum(np.sin(w))
+
+    a = matrix(14)
+    value, gradient = tj.value_and_grad(f)(a)
+    assert value == pytest.approx(f(a))
+    with unrolled():
+        np.testing.assert_allclose(gradient, tj.grad(fresh(f))(a), rtol=1e-9, atol=1e-12)
+
+
 def test_the_halves_of_a_derivative() -> None:
     a = matrix(20)
     value, pullback = tj.vjp(cholesky, a)
