@@ -25,6 +25,26 @@ PARTS = {
 }
 
 
+HEADS = ("range(k)", "range(k + 1, n)", "range(k, n)", "range(n)", "range(k - 1, -1, -1)")
+INNER = (
+    "W[k, j] -= 0.1 * (W[k, :j] @ W[:j, j])",
+    "x[j] = 0.5 * x[j] + 0.1 * A[k, j] * s",
+    "W[:, j] -= 0.01 * A[:, k] * W[k, j]",
+    "s = s + 0.01 * W[j, k] * x[j]",
+    "W[k, j] /= 1.0 + W[j, j] ** 2",
+    "x[:k] += 0.01 * A[j, :k]",
+    "x[j] += 0.01 * k * np.sin(c[j])",
+    "s = 0.9 * s + 0.01 * np.sum(W[j, :k] * A[k, :k])",
+    "W[j, j:] = 0.9 * W[j, j:] + 0.01 * x[k] * A[j, j:]",
+)
+
+
+def inner(pick: random.Random) -> list[str]:
+    """A loop in a step."""
+    lines = [f"for j in {pick.choice(HEADS)}:"]
+    return [*lines, *["    " + pick.choice(INNER) for _ in range(pick.randint(1, 3))]]
+
+
 def part(pick: random.Random, span: str, depth: int = 0) -> str:
     """An expression for numbers along a part of an axis."""
     if depth > 1 or pick.random() < 0.3:
@@ -73,7 +93,7 @@ def statements(pick: random.Random) -> list[str]:
     """The statements of a step."""
     found: list[str] = []
     for _ in range(pick.randint(1, 4)):
-        kind, span = pick.randrange(11), pick.choice(list(PARTS))
+        kind, span = pick.randrange(13), pick.choice(list(PARTS))
         if kind < 2:
             found.append(f"x[k] = 0.1 * {number(pick)}")
         elif kind == 2:
@@ -96,6 +116,8 @@ def statements(pick: random.Random) -> list[str]:
         elif kind == 9:
             found.append("if k % 2 == 0:")
             found += ["    " + line for line in statements(pick)]
+        elif kind < 12:
+            found += inner(pick)
         else:
             found.append(f"W[k + 1:, k] = W[k, k + 1:] = 0.1 * {part(pick, 'k + 1:')}")
     return found

@@ -65,9 +65,10 @@ TESTED_ELSEWHERE: dict[str, str] = {
     )
 } | {
     f"tracejit.trace.{module}": "tests/trace/test_rerolling.py"
-    for module in ("loop_search", "periods", "rolled_loops", "step_columns")
+    for module in ("loop_search", "periods", "rolled_loops", "stacked_rows", "step_columns")
 } | {
     "tracejit.trace.open_loops": "tests/trace/test_closing.py",
+    "tracejit.trace.inner_loops": "tests/trace/test_moving_numbers.py",
 } | {
     f"tracejit.{module}": "tests/api/test_control_flow.py"
     for module in (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tracejit.ir.printer import parse_graph, print_graph
-from tracejit.ir.step_sizes import NotForAllSteps, StepSizes, differs_in_size
+from tracejit.ir.step_sizes import NotForAllSteps, StepSizes
+from tracejit.ir.subgraph import differs_in_size
 from tracejit.ops.control_flow import run
 from tracejit.ops.op import OPS
 
@@ -25,6 +26,18 @@ def test_what_holds_of_all_steps_is_known() -> None:
     assert t + 1 > 0 and 10 - t > 2 and t < 8 and not t > 7
     assert t != 8 and 2 * t != 7 and t - t == 0
     assert t != 0 and t != 1 and t > 0 and t > 1 and not t < 2
+
+
+def test_of_loops_in_loops() -> None:
+    """A step of an inner loop is one of fewer than the outer loop has begun."""
+    sizes = StepSizes()
+    t = sizes.step(8)
+    j = sizes.step(t + 1, 8)
+    assert j < t + 1 and t + 3 > j and not j > t + 2 and j != t + 2 and j - j + 3 == 3
+    assert 8 - j > 0 and t + j < 20
+    for question in (lambda: j < t, lambda: j == t, lambda: j > 4, lambda: t * j > 7):
+        with pytest.raises(NotForAllSteps):
+            question()
 
 
 @pytest.mark.parametrize("question", [lambda t: t < 4, lambda t: t == 5, lambda t: 9 - t > t])

@@ -100,6 +100,42 @@ def running_means(a):
     return np.sum(np.sin(x))
 
 
+def cholesky_by_elements(a):
+    a = a.copy()
+    for i in range(len(a)):
+        for j in range(i):
+            a[i, j] -= np.dot(a[i, :j], a[j, :j])
+            a[i, j] /= a[j, j]
+        a[i, i] -= np.dot(a[i, :i], a[i, :i])
+        a[i, i] = np.sqrt(a[i, i])
+    return np.sum(np.tril(a))
+
+
+def lu_by_elements(a):
+    a = a.copy()
+    for i in range(len(a)):
+        for j in range(i):
+            a[i, j] -= a[i, :j] @ a[:j, j]
+            a[i, j] /= a[j, j]
+        for j in range(i, len(a)):
+            a[i, j] -= a[i, :i] @ a[:i, j]
+    return np.sum(a * a)
+
+
+def gram_schmidt_by_columns(a):
+    a = a.copy()
+    n = a.shape[1]
+    q, r = np.zeros_like(a), np.zeros_like(a, shape=(n, n))
+    for k in range(n):
+        r[k, k] = np.sqrt(np.dot(a[:, k], a[:, k]))
+        q[:, k] = a[:, k] / r[k, k]
+        for j in range(k + 1, n):
+            r[k, j] = np.dot(q[:, k], a[:, j])
+            a[:, j] -= q[:, k] * r[k, j]
+    return np.sum(np.sin(q)) + np.sum(r)
+
+
+BY_ELEMENTS = [cholesky_by_elements, lu_by_elements, gram_schmidt_by_columns]
 METHODS = [
     cholesky, lu, gram_schmidt, correlation, forward_substitution, back_substitution, durbin,
     running_means,
@@ -132,12 +168,39 @@ def test_text_does_not_grow_with_the_steps(method: Callable[..., Any]) -> None:
 
 @each_method
 def test_derivatives_are_those_of_the_steps_written_out(method: Callable[..., Any]) -> None:
-    args = [matrix(12)]
+    args = [matrix(10)]
     with unrolled():
         wanted = derivatives(method, args)
     found = derivatives(method, args)
     for one, other in zip(found, wanted, strict=True):
         assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", BY_ELEMENTS, ids=lambda one: one.__name__)
+def test_loops_of_other_lengths_in_a_loop(method: Callable[..., Any]) -> None:
+    lines = []
+    for n in (13, 14):
+        function = tj.value_and_grad(fresh(method))
+        value, gradient = function(matrix(n))
+        lines.append(function.source.count("\n"))
+        loops = loops_in(nodes_of(method, [matrix(n)]))
+        (outer,) = [loop for loop in loops if loops_in(loop.params["body"].nodes)]
+        assert outer.params["length"] > n - 6
+        assert value == pytest.approx(method(matrix(n)))
+    with unrolled():
+        wanted = tj.grad(fresh(method))(matrix(n))
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-8, atol=1e-10)
+    assert abs(lines[0] - lines[1]) < 60
+    assert lines[1] < 460
+
+
+def test_loops_of_other_lengths_forward_and_twice() -> None:
+    args = [matrix(11)]
+    with unrolled():
+        wanted = derivatives(cholesky_by_elements, args)
+    found = derivatives(cholesky_by_elements, args)
+    for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
 
 
@@ -148,9 +211,27 @@ def test_over_a_batch(method: Callable[..., Any]) -> None:
     np.testing.assert_allclose(found, [method(one.copy()) for one in batch], rtol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(16))
 def test_random_programs(seed: int) -> None:
     assert differs(seed, 9 + seed % 7, not seed % 5) == ""
+
+
+def test_a_part_that_an_inner_loop_reads() -> None:
+    """Its cotangent has the size that it has in the outer step, and adds up in the inner loop."""
+
+    def f(a):
+        w, s = tnp.array(a), a[0, 0]
+        for k in range(14):
+            for j in range(k, 14):
+                s = 0.9 * s + 0.01 * np.sum(w[j, :k] * a[k, :k])
+                w[k, j] -= 0.1 * (w[k, :j] @ w[:j, j])
+        return s + np.sum(np.sin(w))
+
+    a = matrix(14)
+    value, gradient = tj.value_and_grad(f)(a)
+    assert value == pytest.approx(f(a))
+    with unrolled():
+        np.testing.assert_allclose(gradient, tj.grad(fresh(f))(a), rtol=1e-9, atol=1e-12)
 
 
 def test_the_halves_of_a_derivative() -> None:

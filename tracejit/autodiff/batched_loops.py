@@ -129,7 +129,8 @@ class BatchedLoops:
         outputs += [batch.known.get(value, value) for value in body.outputs[count:]]
         originals = [*body.nodes, *(test.nodes if test is not None else ())]
         inside = [value for each in originals for value in each.results]
-        made = take_out(recording, start, [*inputs, *inside] if test is None else None)
+        given = [*inputs, *inside] if test is None else None
+        made = take_out(recording, start, given, node.params.get("size"))
         same = [
             each
             for each in originals

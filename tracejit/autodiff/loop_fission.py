@@ -18,8 +18,7 @@ import numpy as np
 from tracejit.autodiff.batch import Batch
 from tracejit.ir.graph import Graph, Node, Value, replace_values
 from tracejit.ir.location import NOWHERE
-from tracejit.ir.step_sizes import differs_in_size
-from tracejit.ir.subgraph import bodies_of, every_node
+from tracejit.ir.subgraph import bodies_of, differs_in_size
 from tracejit.ops.batching import spread
 from tracejit.ops.control_flow import is_checkpoint, parts_of
 from tracejit.ops.indexing import getitem, put_slice
@@ -80,9 +79,11 @@ def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Seq
     """The results of a loop by stages; None where all of it stays."""
     body: Graph = node.params["body"].graph
     values = [*operands, *body.values()]
+    if type(node.params["length"]) is not int:
+        return None
     if any(value.type.sizes is not None for value in values) or any(n.region for n in body.nodes):
         return None
-    if any(differs_in_size(one) for one in every_node(body.nodes)):
+    if any(differs_in_size(one) for one in body.nodes):
         return None
     body = gather_terms(body, Stages(node, body, set()).is_there)
     refused: set[Node] = set()

@@ -219,7 +219,7 @@ class LoopDerivative:
         effects = [v for n in self.body.nodes if n.op.effect for v in n.results]
         given = [*new, *mine.carried, *mine.sliced, step, *effects]
         inside = [value for node in self.body.nodes for value in node.results]
-        made = take_out(recording, start, [*given, *inside])
+        made = take_out(recording, start, [*given, *inside], steps.size)
         if not outputs:
             return []
         nodes = needed_for(returned, [*self.body.nodes, *made], given)

@@ -68,6 +68,8 @@ class StepExpressions(FloatExpressions):
 def loop_pays(node: Node, step: Plan) -> bool:
     """Return whether a loop, whose `step` is planned, runs faster on Python floats, by enough."""
     inputs, length = body_inputs(node), node.params["length"]
+    if type(length) is not int:
+        return False
     results = node.params["body"].graph.outputs
     sliced = [value for value in inputs.sliced if step.readers[value]]
     fixed = [value for value in inputs.invariants if step.readers[value]]

@@ -21,12 +21,12 @@ tracejit.ir.step_sizes.NotForAllSteps: whether t < 5
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tracejit.ir.dims import Dim, dims_in, in_numbers, size_text
+from tracejit.ir.dims import Dim, in_numbers, number_of, size_text, terms_of
 from tracejit.ir.graph import Graph, Node
-from tracejit.ir.sizes import SMALLEST, Sizes, Symbol
+from tracejit.ir.sizes import SMALLEST, Sizes
 
 
 class NotForAllSteps(BaseException):
@@ -41,11 +41,14 @@ class StepSizes(Sizes):
         """No loop yet."""
         super().__init__(recording)
         self.is_asked = False
+        self.last: dict[int, Any] = {}
 
-    def step(self, length: int) -> Dim:
-        """The number of a step of a new loop of so many."""
+    def step(self, length: Any, most: int = 0) -> Dim:
+        """The number of a step of a new loop of so many; where that differs in the steps of a loop
+        around it, `most` is the greatest."""
         dim = self.symbol(0, "t", 0)
-        dim.symbol.most = length - 1
+        dim.symbol.most = (most or length) - 1
+        self.last[dim.key[0][0][0]] = length - 1
         return dim
 
     def free(self) -> list[int]:
@@ -78,36 +81,51 @@ class StepSizes(Sizes):
 
     def _ask(self, relation: str, difference: Dim, answer: bool, sides: tuple[Any, Any]) -> bool:
         left, right = sides
-        symbols = {index for one, _ in difference.key for index in one}
+        symbols = self._symbols_in(difference)
+        is_linear = all(len(one) < 2 for one, _ in difference.key)
         if len(symbols) == 1:
-            numbers = self._numbers(difference, self.symbols[symbols.pop()])
+            numbers = [*self._numbers(difference, symbols, everywhere=True)]
             answers = {number == 0 if relation == "==" else number > 0 for number in numbers}
-            if len(answers) == 1:
-                return answers.pop()
+        elif is_linear:  # what holds at the corners holds between them
+            numbers = [*self._numbers(difference, symbols, everywhere=False)]
+            answers = {number > 0 for number in numbers}
+            if relation == "==":
+                answers = {False} if 0 not in numbers and len(answers) == 1 else set()
+        else:
+            answers = set()
+        if len(answers) == 1:
+            return answers.pop()
         if type(right) is int and right < SMALLEST + (relation == "<"):
             return False
         if type(left) is int and left < SMALLEST:
             return relation == "<"
         raise NotForAllSteps(f"whether {size_text(sides[0])} {relation} {size_text(sides[1])}")
 
-    def _numbers(self, size: Dim, symbol: Symbol) -> Iterator[int]:
-        """The number of a size in each step."""
-        for number in range((symbol.most or 0) + 1):
-            symbol.number = number
+    def _symbols_in(self, size: Any) -> list[int]:
+        """The symbols that a size depends on, those of outer loops first."""
+        found = {index for one, _ in terms_of(size).items() for index in one}
+        return sorted(found.union(*[self._symbols_in(self.last[index]) for index in found]))
+
+    def _numbers(self, size: Dim, symbols: Sequence[int], everywhere: bool) -> Iterator[int]:
+        """The number of a size in each step, or in the first and last of each loop."""
+        if not symbols:
             yield size.number
+            return
+        last = number_of(self.last[symbols[0]])
+        for number in range(last + 1) if everywhere else (0, last):
+            self.symbols[symbols[0]].number = number
+            yield from self._numbers(size, symbols[1:], everywhere)
 
 
-def differs_in_size(node: Node) -> bool:
-    """Return whether a node computes something of another size in each step."""
-    if any([type(value.type.sizes) is StepSizes for value in node.results]):
-        return True
-    dims = (dim for param in node.params.values() for dim in dims_in(param))
-    return any(type(dim.sizes) is StepSizes for dim in dims)
-
-
-def params_at(node: Node, graph: Graph, symbol: int, number: int) -> dict[str, Any]:
-    """The parameters of a node of `graph`, a body, in the step of this number."""
+def at_step(graph: Graph, symbol: int, number: int) -> None:
+    """Let the loop of a symbol be in the step of this number."""
     assert graph.sizes is not None
     graph.sizes.symbols[symbol].number = number
+
+
+def params_at(node: Node, graph: Graph) -> dict[str, Any]:
+    """The parameters of a node of `graph` in the step that its loops are in."""
+    if type(graph.sizes) is not StepSizes:
+        return node.params
     found: dict[str, Any] = in_numbers(node.params)
     return found

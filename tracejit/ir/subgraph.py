@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
+from tracejit.ir.dims import dims_in
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
-from tracejit.ir.step_sizes import differs_in_size
+from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.types import ArrayType
 from tracejit.support.words import identifier
 
@@ -187,14 +188,30 @@ def every_node(nodes: Iterable[Node]) -> Iterator[Node]:
             yield from every_node(body.nodes)
 
 
-def dependents(nodes: Sequence[Node], inputs: Collection[Value]) -> list[Node]:
-    """The nodes that depend on `inputs` or on the number of a step by their sizes, and those with
-    an effect that is no decision."""
+def differs_in_size(node: Node, symbol: int | None = None) -> bool:
+    """Return whether a node computes something of another size in each step of a loop; or of that
+    whose sizes have this `symbol`."""
+    for part in (*node.params.values(), *[value.type.shape for value in node.results]):
+        for dim in dims_in(part):
+            if type(dim.sizes) is StepSizes:
+                if symbol is None or any(symbol in one for one, _ in dim.key):
+                    return True
+    return any(
+        differs_in_size(inner, symbol) for _, body in bodies_of(node) for inner in body.nodes
+    )
+
+
+def dependents(
+    nodes: Sequence[Node], inputs: Collection[Value], size: int | None = None
+) -> list[Node]:
+    """The nodes that depend on `inputs`, or by their sizes on the number of a step, which has the
+    symbol `size`, and those with an effect that is no decision."""
     inside = set(inputs)
     found = []
     for node in nodes:
         is_effect = node.op.effect and node.op.vjp != ()
-        if not inside.isdisjoint(node.operands) or is_effect or differs_in_size(node):
+        is_sized = size is not None and differs_in_size(node, size)
+        if not inside.isdisjoint(node.operands) or is_effect or is_sized:
             found.append(node)
             inside.update(node.results)
     return found

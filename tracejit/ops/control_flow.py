@@ -35,7 +35,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ir.step_sizes import params_at
+from tracejit.ir.step_sizes import at_step, params_at
 from tracejit.ir.subgraph import Subgraph
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.op import OPS, Op, defop
@@ -234,12 +234,14 @@ def run(graph: Graph, arguments: Sequence[Any], size: int | None = None) -> list
     """The outputs of a graph for arguments, node by node. The last argument is the number that the
     symbol `size` stands for, if there is one."""
     known = dict(zip(graph.inputs, arguments, strict=True))
+    if size is not None:
+        at_step(graph, size, arguments[-1])
 
     def data(value: Value) -> Any:
         return value.data if isinstance(value, Constant) else known[value]
 
     for node in graph.nodes:
-        params = node.params if size is None else params_at(node, graph, size, arguments[-1])
+        params = params_at(node, graph)
         found = node.op.evaluate(*map(data, node.operands), **params)
         known.update(zip(node.results, found if len(node.results) > 1 else (found,), strict=True))
     return [data(value) for value in graph.outputs]

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from tracejit.ir.dims import key_of
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.printer import body_text
 from tracejit.ir.subgraph import Subgraph, bodies_of
@@ -53,7 +54,7 @@ def merge_loops(graph: Graph) -> Graph:
 def _call(node: Node) -> tuple[Any, ...]:
     """All that makes a loop what it is but for its bodies."""
     bodies = {name for name, _ in bodies_of(node)}
-    params = [(name, value) for name, value in node.params.items() if name not in bodies]
+    params = [(name, key_of(value)) for name, value in node.params.items() if name not in bodies]
     return node.op, node.operands, node.region, *params
 
 

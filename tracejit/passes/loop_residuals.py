@@ -27,8 +27,7 @@ import numpy as np
 
 from tracejit.ir.dims import estimated
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ir.step_sizes import differs_in_size
-from tracejit.ir.subgraph import bodies_of, needed_for
+from tracejit.ir.subgraph import bodies_of, differs_in_size, needed_for
 from tracejit.ops.control_flow import (
     body_inputs,
     is_checkpoint,

@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit.ir.graph import PLACE, Constant, Graph, Node, Value, replace_values
-from tracejit.ir.step_sizes import differs_in_size
-from tracejit.ir.subgraph import Subgraph, bodies_of
+from tracejit.ir.subgraph import Subgraph, bodies_of, differs_in_size
 from tracejit.ir.value_names import ValueNames
 from tracejit.ops.branches import may_raise
 from tracejit.ops.control_flow import (

@@ -27,7 +27,8 @@ class LoopPlan(NamedTuple):
     or there may be no steps, and their initial values are not the loop's alone. `copied` are those
     that each step copies before it hands them on, `detached` those that are copied at the end, as
     they may share memory with what is not the loop's. `in_place` is False where every array and
-    number is to be as NumPy makes it. `rows` are the buffers of values that are computed in the
+    number is to be as NumPy makes it. `taken` are those whose initial values are updated, or may be
+    the results: nothing else needs them. `rows` are the buffers of values that are computed in the
     row that they are stacked in, by the number of the stack. `condition` is the plan of the
     condition of a loop that has one.
     """
@@ -37,6 +38,7 @@ class LoopPlan(NamedTuple):
     copied: frozenset[int]
     detached: frozenset[int]
     in_place: bool
+    taken: frozenset[int]
     rows: Mapping[int, Value]
     condition: Any = None
 
@@ -131,6 +133,10 @@ def updated_inputs(plan: Any, carried: Sequence[Value]) -> frozenset[int]:
     carried value that is."""
     places = {value: number for number, value in enumerate(carried)}
     roots = [plan.storages.root(value) for value in plan.overwrites.values()]
+    for node, inner in plan.inner.items():
+        if isinstance(inner, LoopPlan):
+            initial = loop_operands(node).carried
+            roots += [plan.storages.root(initial[number]) for number in inner.taken]
     found = {places[root] for root in roots if root in places}
     while True:
         handed = [plan.storages.root(plan.results[number]) for number in found]

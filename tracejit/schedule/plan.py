@@ -148,6 +148,7 @@ def plan_loop(node: Node, in_place: bool, fresh: Set[int]) -> LoopPlan:
     results, rows = graph.outputs[:count], graph.outputs[count:]
     nodes = with_rows(graph.nodes, rows)
     length = node.params["length"] if isinstance(node.op, Loop) else None
+    is_there = type(length) is int and length > 0  # another number may be none at all
     kept = rows if length is None else ()
     owned = [] if kept else carried
     plan = plan_body(graph.inputs, nodes, results, kept, in_place, owned=owned)
@@ -167,12 +168,14 @@ def plan_loop(node: Node, in_place: bool, fresh: Set[int]) -> LoopPlan:
     of_rows = {
         k for k, value in enumerate(results) if plan.storages.root(value) in in_rows.values()
     }
+    needed = updated if is_there else arrays
     return LoopPlan(
         plan,
-        frozenset((updated if length else arrays) - fresh),
+        frozenset(needed - fresh),
         frozenset(copied),
         frozenset((shared | of_rows) - copied),
         in_place,
+        frozenset(needed & fresh),
         in_rows,
         _plan_test(node, in_place),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from tracejit.ops.indexing import getitem
 from tracejit.ops.marker_ops import OVERRIDE, is_ruled
 from tracejit.ops.updates import set_item
 from tracejit.support.cost_model import costs
+from tracejit.trace.inner_loops import is_inner
 from tracejit.trace.periods import Repetition, Word
 from tracejit.trace.record import Recording
 from tracejit.trace.step_columns import Body, Inside, Misfit, Steps
@@ -64,8 +65,9 @@ class LoopSearch:
                 alone.add(node)
         self.word = Word(nodes, alone, sizes_differ)
         model = costs()
+        inner = [node.params["body"].nodes if is_inner(node) else () for node in nodes]
+        self.weights = np.bincount(self.word.letters, [1 + len(one) for one in inner])
         self.least = model.least_sized_nodes if sizes_differ else model.least_rolled_nodes
-        self.copies = np.bincount(self.word.letters)
         self.is_taken = np.zeros(len(nodes), dtype=bool)
         self.notes = [
             LoopNote(where, 0, reason)
@@ -84,7 +86,7 @@ class LoopSearch:
             start, stop, period = repetition
             if stop - start < steps * period:
                 continue
-            large = self._copies_of(np.arange(start, start + period)) >= self.least
+            large = self._written(np.arange(start, start + period)) >= self.least
             if self.is_taken[start:stop].any() or not (large or self._may_add_rows(repetition)):
                 continue
             body = self._body(repetition)
@@ -101,15 +103,34 @@ class LoopSearch:
             self.notes.append(LoopNote(where, body.length))
         if not found:
             self._note(misfits)
+        if self.word.sizes_differ:
+            found += [body for known in [*found] for body in self._short(known)]
         return sorted(found, key=lambda body: int(body.positions[0].min()))
+
+    def _short(self, known: Body) -> Iterator[Body]:
+        """Loops of fewer steps that are like a `known` one: `for j in range(i)` has few at
+        first."""
+        row = known.positions[1]
+        period = len(row)
+        places = np.flatnonzero(self.word.letters[: len(self.nodes) - period + 1] >= 0)
+        for number, letter in enumerate(self.word.letters[row].tolist()):
+            places = places[self.word.letters[places + number] == letter]
+        runs = np.split(places, np.flatnonzero(np.diff(places) != period) + 1)
+        for run in runs:
+            if len(run) > 1 and not self.is_taken[run[0] : run[-1] + period].any():
+                steps = run[:, None] + np.arange(period)
+                body = self._checked(Steps(self.word, steps, self.needed).fitted(least=2))
+                if type(body) is Body and body.length == len(run):
+                    self.is_taken[run[0] : run[-1] + period] = True
+                    yield body
 
     def _pays(self, body: Body) -> bool:
         """Return whether one node is better than the steps written out, for which passes find more:
         large arrays go through several steps in tiles."""
         if not body.kept or self.adds_rows(body):
             return bool(body.kept)
-        written = self._copies_of(body.positions[0, body.kept])
-        if body.sizes:
+        written = self._written(body.positions[0, body.kept])
+        if self.word.sizes_differ:
             return written >= self.least
         model = costs()
         pattern = [self.nodes[k] for k in body.positions[0, body.kept].tolist()]
@@ -120,9 +141,10 @@ class LoopSearch:
             least *= model.rolled_nodes_of_large
         return written >= least
 
-    def _copies_of(self, numbers: np.ndarray) -> int:
-        """The nodes of the recording that are like these: in loops in loops, those of all steps."""
-        return int(self.copies[np.unique(self.word.letters[numbers])].sum())
+    def _written(self, numbers: np.ndarray) -> int:
+        """The nodes of the recording that are like these, with those of their bodies: in loops in
+        loops, those of all steps."""
+        return int(self.weights[np.unique(self.word.letters[numbers])].sum())
 
     def _note(self, misfits: Sequence[tuple[Repetition, Misfit]]) -> None:
         """Note why the longest repetitions are no loops."""
@@ -211,20 +233,6 @@ class LoopSearch:
         if not is_stacked or own != set(body.operands[column]) or len(rows.entries) > 1:
             return False
         return all(key == (body.length - 1, one.slot) for key in self.read_outside(body))
-
-    def _recurs(self, body: Body) -> bool:
-        """Return whether steps depend on earlier ones in another way than by a sum of what each
-        adds. Where they do not, they are computed for all steps at once."""
-        for one in body.carried:
-            column = body.column_of(one.slot)
-            readers = [n for n in body.kept if one in body.operands[n]]
-            op = self.nodes[int(body.positions[0, column])].op
-            if readers != [column] or op is not add or body.operands[column].count(one) > 1:
-                return True
-            inside = [n for n in body.kept if Inside(one.slot) in body.operands[n]]
-            if inside:
-                return True
-        return False
 
     def read_outside(self, body: Body) -> dict[tuple[int, int], Value]:
         """The results of steps, by step and number in it, that something else reads or holds."""

@@ -90,13 +90,18 @@ def inside_body(recording: Recording, *functions: Any) -> Iterator[None]:
         yield
 
 
-def take_out(recording: Recording, start: int, inputs: Sequence[Value] | None = None) -> list[Node]:
-    """The nodes from number `start` on that depend on `inputs` or have an effect: they belong to a
-    body, and are taken out of the graph. Without `inputs` all of them do, but for decisions and
-    what these are made from."""
+def take_out(
+    recording: Recording,
+    start: int,
+    inputs: Sequence[Value] | None = None,
+    size: int | None = None,
+) -> list[Node]:
+    """The nodes from number `start` on that depend on `inputs`, or on the symbol `size`, or have an
+    effect: they belong to a body, and are taken out of the graph. Without `inputs` all of them do,
+    but for decisions and what these are made from."""
     graph = recording.graph
     nodes = graph.nodes[start:]
-    found = _but_decisions(nodes) if inputs is None else dependents(nodes, inputs)
+    found = _but_decisions(nodes) if inputs is None else dependents(nodes, inputs, size)
     graph.remove(found)
     recording.decisions.prefix.rewind(start)
     recording.gone.update(value for node in found for value in node.results)

@@ -8,13 +8,13 @@ that differs in steps (`ir/step_sizes.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Node
-from tracejit.ops.control_flow import is_counted
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import UPDATES, set_item
 
@@ -37,10 +37,7 @@ class Moving(NamedTuple):
 
 
 def numbers_of(node: Node) -> list[int]:
-    """The numbers in an index or a shape, in order; of a loop, those of its body that are entries
-    of an index."""
-    if has_body(node):
-        return [number for one in indexed_nodes(node) for number in _entries(one)]
+    """The numbers in an index or a shape, in order."""
     found: list[int] = []
 
     def note(number: int) -> int:
@@ -53,61 +50,46 @@ def numbers_of(node: Node) -> list[int]:
 
 def entries_of(node: Node) -> list[bool]:
     """True for each of these numbers that is an entry of an index."""
-    if has_body(node):
-        return [True] * len(numbers_of(node))
     found: list[bool] = []
     replaced(node.params, lambda _: found.append(True), lambda _: found.append(False))
     return found
 
 
-def takes_entries(node: Node) -> bool:
-    """Return whether the entries of an index of a node may be operands, or those in its body."""
-    return node.op in INDEXED or has_body(node)
-
-
-def has_body(node: Node) -> bool:
-    """Return whether a node is a loop whose body no derivative of it extends."""
-    return is_counted(node) and node.params["body"].base is None
-
-
-def indexed_nodes(loop: Node) -> Iterator[Node]:
-    """The nodes of the body of a loop, and of loops in it, whose indices may move."""
-    for node in loop.params["body"].nodes:
-        if has_body(node):
-            yield from indexed_nodes(node)
-        elif node.op in INDEXED:
-            yield node
-
-
-def _entries(node: Node) -> list[int]:
-    return [entry for entry in node.params["index"] if type(entry) is int]
-
-
 def replaced(
-    params: Mapping[str, Any], entry: Callable[[int], Any], other: Callable[[int], Any]
+    params: Mapping[str, Any],
+    entry: Callable[[int], Any],
+    other: Callable[[Any], Any],
+    operand: Callable[[str], str] = str,
 ) -> dict[str, Any]:
-    """Parameters with what `entry` makes of each integer that is an entry of an index, and `other`
-    of each other number, in order."""
+    """Parameters with what `entry` makes of each integer that is an entry of an index, `other` of
+    each other number or size, and `operand` of an entry that is one, in order."""
     made = dict(params)
     for name in _NUMBERED:
-        if type(params.get(name)) is tuple:
+        if isinstance(params.get(name), tuple):
             one = entry if name == "index" else other
-            made[name] = tuple([_replaced(part, one, other) for part in params[name]])
+            made[name] = tuple([_replaced(part, one, other, operand) for part in params[name]])
     return made
 
 
-def _replaced(part: Any, entry: Callable[[int], Any], other: Callable[[int], Any]) -> Any:
+def _replaced(
+    part: Any,
+    entry: Callable[[int], Any],
+    other: Callable[[Any], Any],
+    operand: Callable[[str], str],
+) -> Any:
     if type(part) is int:
         return entry(part)
+    if type(part) is Dim:
+        return other(part)
     if type(part) is tuple:
-        return tuple([other(bound) if type(bound) is int else bound for bound in part])
-    return part
+        return tuple([other(bound) if type(bound) in (int, Dim) else bound for bound in part])
+    return operand(part) if type(part) is str and part != "..." else part
 
 
-def blanked(params: Mapping[str, Any], sizes_differ: bool) -> str:
+def blanked(params: Mapping[str, Any], sizes_differ: bool = True) -> str:
     """Parameters without these numbers, as text; with those in bounds and shapes, unless
     `sizes_differ`."""
-    return repr(replaced(params, lambda _: "entry", lambda number: "" if sizes_differ else number))
+    return repr(replaced(params, lambda _: "entry", lambda size: "size" if sizes_differ else size))
 
 
 def course(rows: Sequence[Sequence[int]], middle: int) -> tuple[np.ndarray, Moving]:

@@ -20,7 +20,8 @@ from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.control_flow import OWNERS
 from tracejit.ops.marker_ops import FIXED_RULES, IDENTITY, OVERRIDE
-from tracejit.trace.moving_numbers import INDEXED, blanked, has_body
+from tracejit.trace.inner_loops import is_inner, letter_of
+from tracejit.trace.moving_numbers import INDEXED, blanked
 
 Index = tuple[Any, ...]
 
@@ -217,12 +218,16 @@ def _parameters(node: Node, sizes_differ: bool) -> Any:
     params = node.params
     if not params or node.op is IDENTITY:
         return ()
-    if node.op in INDEXED or (sizes_differ and ("index" in params or "shape" in params)):
-        return blanked(params, sizes_differ)
-    return _exact_parameters(node)
+    if sizes_differ and ("index" in params or "shape" in params):
+        return blanked(params)
+    if sizes_differ and is_inner(node):
+        return letter_of(node, exact_parameters)
+    if node.op in INDEXED:
+        return blanked(params, sizes_differ=False)
+    return exact_parameters(node)
 
 
-def _exact_parameters(node: Node) -> Any:
+def exact_parameters(node: Node) -> Any:
     """All that the parameters of a node say, as a key; of a rule of the user's, the rule itself."""
     if node.op is OVERRIDE:
         marker = node.params["grad"]
@@ -232,13 +237,12 @@ def _exact_parameters(node: Node) -> Any:
         bodies = [*bodies_of(node)]
         names = {name for name, _ in bodies}
         others = [(name, repr(x)) for name, x in node.params.items() if name not in names]
-        return (*others, *[(name, _structure_of(body, has_body(node))) for name, body in bodies])
+        return (*others, *[(name, structure_of(body)) for name, body in bodies])
     return repr(node.params) if node.params else ""
 
 
-def _structure_of(body: Subgraph, is_blank: bool) -> tuple[Any, ...]:
-    """A key for all that a body computes: bodies of equal keys compute the same of equal inputs, if
-    the entries of their indices are the same, where these are blank."""
+def structure_of(body: Subgraph) -> tuple[Any, ...]:
+    """A key for all that a body computes: bodies of equal keys compute the same of equal inputs."""
     numbers = {value: number for number, value in enumerate(body.inputs)}
 
     def place(value: Value) -> Any:
@@ -248,9 +252,7 @@ def _structure_of(body: Subgraph, is_blank: bool) -> tuple[Any, ...]:
     for node in body.nodes:
         operands = tuple(map(place, node.operands))
         types = tuple([value.type for value in node.results])
-        is_indexed = is_blank and node.op in INDEXED
-        key = blanked(node.params, False) if is_indexed else _exact_parameters(node)
-        parts.append((node.op, key, operands, types))
+        parts.append((node.op, exact_parameters(node), operands, types))
         for value in node.results:
             numbers[value] = len(numbers)
     return (*parts, tuple(map(place, body.outputs)))

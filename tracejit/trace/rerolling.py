@@ -21,6 +21,7 @@ from typing import Any
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import WEAK_TYPES
 from tracejit.ops.indexing import getitem
+from tracejit.ops.updates import set_item
 from tracejit.support.cost_model import costs
 from tracejit.trace.loop_search import LoopNote, LoopSearch
 from tracejit.trace.record import Recording
@@ -54,6 +55,7 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
         if not bodies:
             break
         Replacement(recording, search, bodies, places).run(start)
+    recording.loop_notes[:] = {(x.where, bool(x.steps)): x for x in recording.loop_notes}.values()
     for tensor in results:
         tensor._held = places.get(tensor._held, tensor._held)
     for event in recording.events:
@@ -62,13 +64,20 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
 
 
 def _sizes_differ(nodes: Sequence[Node]) -> bool:
-    """Return whether slices that one line takes differ in size or place, as in loops they may."""
+    """Return whether slices that one line takes differ in size or place, as in loops they may, or
+    a line updates so many parts that it may be in a loop in another loop."""
     slices: dict[Any, set[Any]] = {}
+    updates: Counter[Any] = Counter()
     for node in nodes:
         if node.op is getitem:
             bounds = tuple([entry for entry in node.params["index"] if type(entry) is tuple])
             slices.setdefault(node.where, set()).add((node.results[0].type, bounds))
-    return any(len(found) >= costs().least_rolled_steps for found in slices.values())
+        elif node.op is set_item:
+            updates[node.where] += 1
+    least = costs().least_rolled_steps
+    return any(len(found) >= least for found in slices.values()) or any(
+        number >= least * least for number in updates.values()
+    )
 
 
 def _problem(recording: Recording) -> str:

@@ -7,13 +7,14 @@ or its sum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any
 
 import numpy as np
 
 from tracejit.ir.dims import Dim
-from tracejit.ir.graph import Constant, Node, Value, replace_values
+from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.subgraph import Subgraph, opened_params
 from tracejit.ir.types import WEAK_TYPES, ArrayType
@@ -22,6 +23,7 @@ from tracejit.ops.creation import full
 from tracejit.ops.joining import stack
 from tracejit.ops.weak import BINARY_OPS
 from tracejit.support.cost_model import costs
+from tracejit.trace.inner_loops import InnerLoop, is_inner
 from tracejit.trace.loop_search import LoopSearch
 from tracejit.trace.loops import (
     LoopInputs,
@@ -31,52 +33,11 @@ from tracejit.trace.loops import (
     placeholder,
     step_number,
 )
-from tracejit.trace.moving_numbers import INDEXED, has_body, replaced, takes_entries
+from tracejit.trace.moving_numbers import Moving, replaced
 from tracejit.trace.record import Recording
+from tracejit.trace.stacked_rows import StackedRow, part_of, stretches_of
 from tracejit.trace.step_columns import Along, Body, Carried, Column, Fixed, Inside, Listed
 from tracejit.trace.tensor import Tensor
-
-Numbers = Iterator[tuple[int, int]]
-"""What numbers begin with, and by how much they grow from step to step."""
-
-
-class _Row(NamedTuple):
-    """Element `number` of a stacked array."""
-
-    stacked: Tensor
-    number: int
-
-
-def _stretches(rows: Sequence[_Row | None]) -> list[list[int]]:
-    """Rows of one array with consecutive numbers, up or down, by their numbers; in between, what is
-    no such row."""
-    parts: list[list[int]] = []
-    before: _Row | None = None
-    for row in rows:
-        last = parts[-1] if parts else []
-        follows = (
-            row is not None
-            and before is not None
-            and row.stacked is before.stacked
-            and row.number - before.number in ((1, -1) if len(last) < 2 else (last[1] - last[0],))
-        )
-        number = -1 if row is None else row.number
-        if follows or (parts and row is None and before is None):
-            last.append(number)
-        else:
-            parts.append([number])
-        before = row
-    return parts
-
-
-def _part(stacked: Any, numbers: Sequence[int]) -> Any:
-    """These elements of an array, whose numbers go up or down by one."""
-    first, last = numbers[0], numbers[-1]
-    stride = 1 if last > first else -1
-    if (first, last) == (0, len(stacked) - 1):
-        return stacked
-    stop: int | None = last + stride
-    return stacked[first : None if stop == -1 else stop : stride]
 
 
 class Replacement:
@@ -95,7 +56,7 @@ class Replacement:
         self.bodies = bodies
         self.places = places
         self.known: dict[Value, Value] = {}
-        self.rows: dict[Value, _Row] = {}
+        self.rows: dict[Value, StackedRow] = {}
         self.bodies_opened: dict[Any, Subgraph] = {}
 
     def run(self, start: int) -> None:
@@ -159,7 +120,7 @@ class Replacement:
         """Let rows of a loop that are stacked anew be taken from the array that the loop stacks;
         whether that is what the node does."""
         rows = [self.rows.get(value) for value in node.operands]
-        parts = _stretches(rows)
+        parts = stretches_of(rows)
         if max(len(part) for part in parts) < costs().least_rolled_steps:
             return False
         axis, made, at = node.params["axis"], [], 0
@@ -167,7 +128,7 @@ class Replacement:
             for part in parts:
                 row = rows[at]
                 if row is not None and len(part) > 1:
-                    made.append(np.moveaxis(_part(row.stacked, part), 0, axis))
+                    made.append(np.moveaxis(part_of(row.stacked, part), 0, axis))
                 else:
                     values = self._all_resolved(node.operands[at : at + len(part)])
                     made.append(stack(*[Tensor(one, self.recording) for one in values], axis=axis))
@@ -209,7 +170,8 @@ class _Emission:
         self.taken: dict[Value, Value] = {}
         self.nodes: list[Node] = []
         self.counts: dict[tuple[int, int], Value] = {}
-        self.size = self._new_size() if body.has_sizes else None
+        sizes_differ = body.sizes or (body.moving and around.search.word.sizes_differ)
+        self.size = self._new_size() if sizes_differ else None
 
     def run(self) -> None:
         """Record the loop; know what stands for the results of its steps."""
@@ -248,7 +210,7 @@ class _Emission:
                 tensor._value.derived = value, "_all"
         for (step, slot), value in self.outside.items():
             if slot in stacked:
-                self.around.rows[value] = _Row(stacked[slot], step)
+                self.around.rows[value] = StackedRow(stacked[slot], step)
             if (step, slot) in last:
                 result = last[step, slot]._value
                 self.around.known[value] = result
@@ -304,7 +266,7 @@ class _Emission:
         return finals
 
     def _promoted(self, initial: Value, type: ArrayType) -> Tensor:
-        """What a carried value begins with; a number as numbers of its type."""
+        """The initial value of a carried one; a number as numbers of its type."""
         if initial.type is not type:
             assert isinstance(initial, Constant)
             number = type.dtype.type(initial.data)
@@ -324,10 +286,15 @@ class _Emission:
             return
         operands = [self._operand(column, node) for column in self.body.operands[number]]
         params = self.around.opened(node, operands)
-        if number in self.body.moving:
-            moving = self.body.moving[number]
-            numbers = iter(zip(moving.first, moving.strides, strict=True))
-            params, _ = self._moved(node, params, numbers, operands)
+        moving = self.body.moving.get(number)
+        if moving is not None and is_inner(node):
+            assert self.size is not None
+            inner = InnerLoop(self.recording.graph, moving, self.size, self._count)
+            params, extra = inner.params(params)
+            first = node.params["invariants"]
+            operands[first:first] = extra
+        elif moving is not None:
+            params = self._moved(params, moving, operands)
         slot = self.body.slots[number]
         types = [self._type(value, slot + k) for k, value in enumerate(node.results)]
         made = Node(node.op, tuple(operands), params, types, node.where, 0, ())
@@ -353,54 +320,22 @@ class _Emission:
         return ArrayType(tuple(shape), value.type.dtype, value.type.form)
 
     def _moved(
-        self, node: Node, params: dict[str, Any], numbers: Numbers, operands: list[Value]
-    ) -> tuple[dict[str, Any], list[Value]]:
-        """Parameters whose `numbers` go on from step to step, and the operands that they add to
-        `operands`: the numbers in an index, or in those of a body."""
+        self, params: dict[str, Any], moving: Moving, operands: list[Value]
+    ) -> dict[str, Any]:
+        """Parameters whose numbers go on from step to step; those of an index are operands."""
+        numbers = count()
         counts: list[Value] = []
-        if has_body(node):
-            first = params["invariants"]
-            body = self._moved_body(params["body"], first, numbers, counts)
-            params = {**params, "body": body, "invariants": first + len(counts)}
-        else:
-            first = 1 + len(operands) - INDEXED.get(node.op, 0)
 
-            def entry(number: int) -> Any:
-                start, stride = next(numbers)
-                if not stride:
-                    return number
-                counts.append(self._count(start, stride))
-                return f"{{{first + len(counts) - 1}}}"
+        def entry(number: int) -> Any:
+            k = next(numbers)
+            if not moving.strides[k]:
+                return number
+            counts.append(self._count(moving.first[k], moving.strides[k]))
+            return f"{{{len(counts)}}}"
 
-            def other(number: int) -> Any:
-                start, stride = next(numbers)
-                return number if self.size is None else start + stride * self.size
-
-            params = replaced(params, entry, other)
-        operands[first:first] = counts
-        return params, counts
-
-    def _moved_body(
-        self, body: Subgraph, invariants: int, numbers: Numbers, counts: list[Value]
-    ) -> Subgraph:
-        """A body whose indices go on from step to step of the loop around it. `counts` are the
-        values of that loop which it then reads besides."""
-        known: dict[Value, Value] = {}
-        nodes = []
-        for node in body.nodes:
-            operands, params = [*replace_values(node.operands, known)], node.params
-            if takes_entries(node):
-                params, more = self._moved(node, params, numbers, operands)
-                counts += [value for value in more if value not in counts]
-            types = [value.type for value in node.results]
-            made = Node(node.op, tuple(operands), params, types, node.where, node.region, ())
-            nodes.append(made)
-            for old, new in zip(node.results, made.results, strict=True):
-                known[old] = new
-                new.take_name(old)
-        inputs = [*body.inputs[:invariants], *counts, *body.inputs[invariants:]]
-        outputs = replace_values(body.outputs, known)
-        return Subgraph(body.parent, body.name, inputs, nodes, outputs)
+        made = replaced(params, entry, lambda number: moving.size(next(numbers), self.size))
+        operands[1:1] = counts
+        return made
 
     def _operand(self, column: Column, node: Node) -> Value:
         if type(column) is Inside:

@@ -19,7 +19,8 @@ from tracejit.ir.subgraph import bodies_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.indexing import getitem
 from tracejit.support.cost_model import costs
-from tracejit.trace.moving_numbers import Moving, course, entries_of, numbers_of, takes_entries
+from tracejit.trace.inner_loops import is_inner, numbers_in
+from tracejit.trace.moving_numbers import INDEXED, Moving, course, entries_of, numbers_of
 from tracejit.trace.periods import Index, Word
 
 FAR = 1 << 40  # beyond every number of a value
@@ -69,10 +70,9 @@ class Body(NamedTuple):
 
     `kept` are the columns of the nodes that the results need, `operands` those of each of them.
     `rows` are what nodes take of arrays that do not change, by column; `moving` are numbers that go
-    on in other parameters, `sizes` those in the shapes of results, by slot; the body `has_sizes`
-    where one of them is a size or the bound of a slice, not the entry of an index. `slots` is the
-    number of the first result of each column in a step. `extras` are nodes of the first step that
-    are in no other.
+    on in other parameters, `sizes` those in the shapes of results, by slot. `slots` is the number
+    of the first result of each column in a step. `extras` are nodes of the first step that are in
+    no other.
     """
 
     positions: np.ndarray
@@ -82,7 +82,6 @@ class Body(NamedTuple):
     rows: dict[int, Along]
     moving: dict[int, Moving]
     sizes: dict[int, Moving]
-    has_sizes: bool
     extras: list[int]
 
     @property
@@ -125,9 +124,9 @@ class Steps:
         self.slots = np.concatenate(([0], np.cumsum(counts)))
         self.count = int(self.slots[-1])
 
-    def fitted(self) -> Body | Misfit:
-        """The longest stretch of the steps that is a loop."""
-        least = costs().least_rolled_steps
+    def fitted(self, least: int = 0) -> Body | Misfit:
+        """The longest stretch of the steps that is a loop, of at `least` so many."""
+        least = least or costs().least_rolled_steps
         first, last = 0, len(self.positions)
         for _ in range(ROUNDS):
             fits, problem = self._checked(first, last)
@@ -218,7 +217,8 @@ class Steps:
                 fits[: here // self.count + 1] = False
             return fits
         distance = middle - here // self.count
-        if here >= 0 and here - before == self.count and distance >= 0:
+        follows = here - before == self.count or 0 < distance == middle
+        if here >= 0 and follows and distance >= 0:
             fits = column == (steps - distance) * self.count + here % self.count
             type = self._value(here).type
             for k in range(min(distance, len(steps))):
@@ -243,14 +243,16 @@ class Steps:
 
     def _has_numbers(self, node: Node) -> bool:
         """Return whether numbers in the parameters of a node may go on from step to step."""
-        if self.word.sizes_differ and ("index" in node.params or "shape" in node.params):
-            return True
-        return takes_entries(node)
+        if self.word.sizes_differ:
+            return "index" in node.params or "shape" in node.params or is_inner(node)
+        return node.op in INDEXED
 
     def _numbers(self, number: int, first: int, last: int) -> list[list[int]]:
         """The numbers in the parameters of a node of each step."""
-        nodes = self.word.nodes
-        return [numbers_of(nodes[k]) for k in self.positions[first:last, number].tolist()]
+        nodes = [self.word.nodes[k] for k in self.positions[first:last, number].tolist()]
+        if is_inner(nodes[0]):
+            return [[*numbers_in(node)] for node in nodes]
+        return [numbers_of(node) for node in nodes]
 
     def _numbers_fit(self, number: int, first: int, last: int, middle: int) -> np.ndarray | None:
         """The steps whose numbers follow from those of the middle one, as flags."""
@@ -258,9 +260,10 @@ class Steps:
         if not self._has_numbers(node):
             return None
         fits, moving = course(self._numbers(number, first, last), middle)
-        is_entry = entries_of(node)
+        is_entry = entries_of(node) or [False] * len(moving.strides)
         if any(stride and is_entry[k] for k, stride in enumerate(moving.strides)):
-            fits &= takes_entries(node)
+            if node.op not in INDEXED or len(node.operands) != INDEXED[node.op]:
+                fits[:] = False
         return fits
 
     def _shapes(self, number: int, result: int, first: int, last: int) -> list[Any]:
@@ -287,7 +290,6 @@ class Steps:
         rows: dict[int, Along] = {}
         moving: dict[int, Moving] = {}
         sizes: dict[int, Moving] = {}
-        has_sizes = False
         place = 0
         for number, node in enumerate(self.pattern):
             columns = [local[:, place + q] for q in range(len(node.operands))]
@@ -309,12 +311,9 @@ class Steps:
                 rows[number] = row
             else:
                 moving[number] = numbers
-                grows = zip(numbers.strides, entries_of(node), strict=True)
-                has_sizes |= any(stride and not is_entry for stride, is_entry in grows)
         extras = self.extras if not first else []
         slots = self.slots.tolist()
-        has_sizes |= bool(sizes)
-        return Body(positions, slots, kept, operands, rows, moving, sizes, has_sizes, extras)
+        return Body(positions, slots, kept, operands, rows, moving, sizes, extras)
 
     def _row(
         self, number: int, positions: np.ndarray, source: Column, numbers: Moving
@@ -338,7 +337,7 @@ class Steps:
         if (column == here).all():
             return Fixed(self._value(here))
         distance = len(column) - 1 - here // self.count
-        if here >= 0 and here - before == self.count:
+        if here >= 0 and (here - before == self.count or distance == len(column) - 1):
             slot = here % self.count
             if not distance:
                 return Inside(slot)
