@@ -135,6 +135,7 @@ def test_show_beside_each_other_on_a_wide_terminal(run, train, monkeypatch):
     (row,) = [line for line in lines if "return np.sum(h * rate)" in line]
     assert row.startswith("  15      return np.sum(h * rate)") and "│ out = " in row
     assert max(map(len, lines)) < 120
+    assert lines[-1] == "The module has value_and_grad, too: `tracejit show ... | less`"
     monkeypatch.setattr(inspection, "terminal_width", lambda: 80)
     assert "│" not in run("show", "train:loss", "--spec", SPEC)[1]
 

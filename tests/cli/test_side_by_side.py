@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tracejit.cli.side_by_side import UserCode, blocks_of, painter, rows, table
+from tracejit.cli.side_by_side import UserCode, blocks_of, column_of, painter, rows, table
 
 SOURCE = '''"""loss: forward and backward."""
 from numpy import tanh
@@ -91,3 +91,31 @@ def test_colours_change_no_letter():
     assert paint is not None
     for line in ("def loss(x):", "    return np.sum(x) * 0.5  # half", "", '    """Text."""'):
         assert re.sub(r"\x1b\[[0-9;]*m", "", paint(line)) == line
+
+
+TILED = '''def tile_1(start, stop, x):
+    # loss:1  h = helper(x)
+    return tanh(x[start:stop])
+
+
+def forward(x):
+    """Return out."""
+    # loss:2  return h * h
+    y = 1
+    # loss:1  h = helper(x)
+    h = in_turn(tile_1, 3, x)
+    # loss:2  return h * h
+    return h * y
+'''
+
+
+def test_tile_functions_stand_beside_their_statements():
+    found = {left.strip(): beside for left, (beside,) in rows(CODE, [column_of(TILED, "forward")])}
+    assert found["12      h = helper(x)"] == [
+        "h = in_turn(tile_1, 3, x)", "⋮", "# tile_1", "return tanh(x[start:stop])"
+    ]  # fmt: skip
+
+
+def test_dots_stand_where_other_statements_run():
+    found = {left.strip(): beside for left, (beside,) in rows(CODE, [column_of(TILED, "forward")])}
+    assert found["13      return h * h"] == ["y = 1", "⋮", "return h * y"]

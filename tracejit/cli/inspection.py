@@ -15,7 +15,7 @@ from tracejit.cli.arguments_made import arguments_for
 from tracejit.cli.call_spec import WRT_HELP, Given, add_spec, chosen, given_for, with_arrays
 from tracejit.cli.inventory import KEY_HELP, find, function_of, store
 from tracejit.cli.output import WIDE, Refusal, complain, has_colours, print_json, terminal_width
-from tracejit.cli.side_by_side import UserCode, blocks_of, painter, rows, table
+from tracejit.cli.side_by_side import SHOWN, UserCode, column_of, functions_in, painter, rows, table
 from tracejit.cli.targets import TARGET_HELP, is_target, load_target, reporting
 from tracejit.compiler.kernel import Kernel
 from tracejit.ir.printer import print_graph
@@ -137,13 +137,15 @@ def _print_kernel(
     elif profile is not None:
         print(profile)
     elif terminal_width() >= WIDE:
-        columns = [blocks_of(kernel.source, name) for name in ("forward", "backward")]
+        columns = [column_of(kernel.source, name) for name in SHOWN]
         columns = [blocks for blocks in columns if blocks]
         headings = [_place(code) or f.name, "forward", "backward: from the bottom up"]
         text = table(
             headings[: len(columns) + 1], rows(code, columns), terminal_width(), _painter("python")
         )
         print(f"{kernel.name}\n\n{text}")
+        if "value_and_grad" in functions_in(kernel.source):
+            print("\nThe module has value_and_grad, too: `tracejit show ... | less`")
     else:
         if code is not None:
             print(f"# {_place(code)}", *code.lines, "", sep="\n")

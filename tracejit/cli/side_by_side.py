@@ -1,7 +1,8 @@
 """The user's code beside forward and backward, in columns of a terminal.
 
 Each statement of the user's is a row; beside it stand the lines of forward and of backward that
-come from it, as the comments in the module say. So backward is read from the bottom up.
+come from it, as the comments in the module say. So backward is read from the bottom up. Where lines
+of other statements run in between, as in a loop, three dots stand.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ Paint = Callable[[str], str]
 _LABEL = re.compile(r"( *)# (\S+):(\d+)  (.*)")
 _DEF = re.compile(r"def (\w+)\(")
 GUTTER = " │ "
+SHOWN = ("forward", "backward")
+"""The functions of a module that have a column."""
+IN_TURN = "in_turn"
+BETWEEN = "⋮"
+"""Between lines of one statement, where lines of others run."""
 
 
 class Block(NamedTuple):
@@ -57,6 +63,22 @@ def blocks_of(source: str, function: str) -> list[Block]:
     return found
 
 
+def column_of(source: str, function: str) -> list[Block]:
+    """The blocks of a function, and those of the tile functions that it runs."""
+    found = blocks_of(source, function)
+    text = "\n".join(line for block in found for line in block.lines)
+    for name in functions_in(source):
+        if name != IN_TURN and name not in SHOWN and re.search(rf"\b{name}\b", text):
+            tiles = (block for block in blocks_of(source, name) if block.label)
+            found += [tile._replace(lines=[f"# {name}", *tile.lines]) for tile in tiles]
+    return found
+
+
+def functions_in(source: str) -> list[str]:
+    """The names of the functions in the text of a module."""
+    return [found[1] for found in map(_DEF.match, source.splitlines()) if found]
+
+
 def rows(
     code: UserCode | None, columns: Sequence[list[Block]]
 ) -> list[tuple[str, list[list[str]]]]:
@@ -85,7 +107,9 @@ def rows(
 def _by_label(blocks: Sequence[Block]) -> dict[str, list[str]]:
     lines: dict[str, list[str]] = {}
     for block in blocks:
-        lines.setdefault(block.label, []).extend(block.lines)
+        if block.lines:
+            known = lines.setdefault(block.label, [])
+            known += [*([BETWEEN] if known else []), *block.lines]
     return lines
 
 
