@@ -127,8 +127,8 @@ class LoopSearch:
     def _pays(self, body: Body) -> bool:
         """Return whether one node is better than the steps written out, for which passes find more:
         large arrays go through several steps in tiles."""
-        if not body.kept or self.adds_rows(body):
-            return bool(body.kept)
+        if len(body.kept) == len(body.rows) or self.adds_rows(body):
+            return len(body.kept) > len(body.rows)
         written = self._written(body.positions[0, body.kept])
         if self.word.sizes_differ:
             return written >= self.least

@@ -100,3 +100,20 @@ def course(rows: Sequence[Sequence[int]], middle: int) -> tuple[np.ndarray, Movi
     wanted = table[middle] + strides * (np.arange(len(rows)) - middle)[:, None]
     fits: np.ndarray = (table == wanted).all(axis=1)
     return fits, Moving(tuple(wanted[0].tolist()), tuple(strides.tolist()))
+
+
+def middle_of(rows: np.ndarray) -> int:
+    """The middle of the longest stretch of steps in which all numbers go on by the same."""
+    strides = np.diff(rows, axis=0)
+    start, stop = longest((strides[1:] == strides[:-1]).all(axis=1))
+    return start + (stop - start + 2) // 2
+
+
+def longest(fits: np.ndarray) -> tuple[int, int]:
+    """The longest stretch of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], fits, [False])).astype(int)))
+    pairs = edges.reshape(-1, 2)
+    if not len(pairs):
+        return 0, 0
+    start, stop = pairs[np.argmax(pairs[:, 1] - pairs[:, 0])].tolist()
+    return start, stop

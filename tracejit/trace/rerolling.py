@@ -45,12 +45,11 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     events = [value for event in recording.events for value in event.values]
     places = {value: value for value in (*held, *events, *[t._value for t in results])}
     while True:
-        search = LoopSearch(recording, graph.nodes[start:], places)
+        search = LoopSearch(recording, graph.nodes[start:], places, sizes_differ)
         bodies = search.bodies()
-        if not bodies and sizes_differ:
-            other = LoopSearch(recording, graph.nodes[start:], places, sizes_differ=True)
-            bodies = other.bodies()
-            search = other if bodies else search
+        if sizes_differ and not bodies:
+            search = LoopSearch(recording, graph.nodes[start:], places)
+            bodies = search.bodies()
         recording.loop_notes += search.notes
         if not bodies:
             break

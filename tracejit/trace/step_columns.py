@@ -20,7 +20,15 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.indexing import getitem
 from tracejit.support.cost_model import costs
 from tracejit.trace.inner_loops import is_inner, numbers_in
-from tracejit.trace.moving_numbers import INDEXED, Moving, course, entries_of, numbers_of
+from tracejit.trace.moving_numbers import (
+    INDEXED,
+    Moving,
+    course,
+    entries_of,
+    longest,
+    middle_of,
+    numbers_of,
+)
 from tracejit.trace.periods import Index, Word
 
 FAR = 1 << 40  # beyond every number of a value
@@ -130,7 +138,7 @@ class Steps:
         first, last = 0, len(self.positions)
         for _ in range(ROUNDS):
             fits, problem = self._checked(first, last)
-            start, stop = _longest(fits)
+            start, stop = longest(fits)
             if stop - start < least:
                 return problem or Misfit(self.pattern[0], "few steps are alike")
             if stop - start == last - first:
@@ -165,10 +173,7 @@ class Steps:
             for number, node in enumerate(self.pattern)
             if self._has_numbers(node)
         ]
-        numbers = np.concatenate(tables, axis=1) if tables else np.zeros((last - first, 0))
-        strides = np.diff(numbers, axis=0)
-        start, stop = _longest((strides[1:] == strides[:-1]).all(axis=1))
-        return start + (stop - start + 2) // 2
+        return middle_of(np.concatenate(tables, axis=1)) if tables else (last - first) // 2
 
     def _checked(self, first: int, last: int) -> tuple[np.ndarray, Misfit | None]:
         """The steps that go on as the middle one does, as flags, and the worst column."""
@@ -356,16 +361,6 @@ def _flags(count: int, start: int, stop: int) -> np.ndarray:
     flags = np.zeros(count, dtype=bool)
     flags[start:stop] = True
     return flags
-
-
-def _longest(fits: np.ndarray) -> tuple[int, int]:
-    """The longest stretch of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], fits, [False])).astype(int)))
-    pairs = edges.reshape(-1, 2)
-    if not len(pairs):
-        return 0, 0
-    start, stop = pairs[np.argmax(pairs[:, 1] - pairs[:, 0])].tolist()
-    return start, stop
 
 
 def _stretch(values: Sequence[Value | None], middle: int) -> tuple[int, int]:
