@@ -10,6 +10,11 @@ import tracejit as tj
 
 # Methods of arrays are NumPy's, and say so; these are shown where another is.
 SHOWN_ELSEWHERE = {
+    "Function.compiled_call": "Function.kernel",
+    "Function.profile": "Kernel.profile",
+    "Kernel.debug": "Kernel.checked",  # it waits for what is typed
+    "Kernel.marked": "Kernel.to_html",
+    "set_trace": "debug_nans",  # as Kernel.debug
     "GradientTape.reset": "GradientTape.stop_recording",
     "Kernel.save": "load",
     "Variable.item": "Variable.numpy",

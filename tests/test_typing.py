@@ -28,6 +28,7 @@ STUB = ast.parse((ROOT / "tracejit" / "support" / "typing.pyi").read_text("utf-8
 
 # Public names whose answers have parts of which a checker knows nothing, and why.
 UNKNOWN = {
+    "Kernel.debug": "what the kernel returns",
     "grad": "an argument chosen by a name, or by a number that is no literal",
     "value_and_grad": "as grad",
     "elementwise_grad": "as grad",

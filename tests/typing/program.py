@@ -54,7 +54,7 @@ def train() -> None:
     assert last < first
     assert_type(predict(model.weights, x), Vector)
     assert_type(model.energy(x), Vector)
-    assert_type(model.energy.source, str)
+    assert_type(str(model.energy.source), str)
     assert_type([kernel.name for kernel in loss.kernels], list[str])
     slopes, by_x = tj.grad(loss, argnums=(0, 1))(model.weights, x=x, y=y)
     assert_type(slopes, Weights)
