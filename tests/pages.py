@@ -24,7 +24,6 @@ import os
 import re
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,7 +71,8 @@ def blocks(page: Path) -> Iterator[Block]:
     text = page.read_text("utf-8")
     for found in FENCE.finditer(text):
         line = text.count("\n", 0, found.start("text")) + 1
-        yield Block(found["language"], found["title"] or "", textwrap.dedent(found["text"]), line)
+        inside = re.sub(f"^{found['indent']}", "", found["text"], flags=re.MULTILINE)
+        yield Block(found["language"], found["title"] or "", inside, line)
 
 
 def run(page: Path, folder: Path) -> None:
@@ -113,7 +113,7 @@ class _Session:
             (self.folder / block.title).write_text(block.text, "utf-8")
         elif block.title == "excerpt":
             if block.text not in self.printed:
-                raise WrongOutput(f"{self._place(block)}: not in what was printed:\n{self.printed}")
+                raise WrongOutput(f"{self._place(block)}: not in what was printed")
         elif block.title == "fragment":
             ast.parse(block.text)
         else:
