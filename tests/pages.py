@@ -1,0 +1,172 @@
+"""The pages that people read, README.md and docs/, and what their fenced blocks say when they run.
+
+A page runs as a reader would type it: its blocks in order, in one namespace and one directory.
+
+| block | what happens |
+|---|---|
+| `python` | runs; a `text` block below it is what it prints, as doctest compares |
+| `pycon`, or `python` with `>>>` | runs as a doctest |
+| `python title="NAME.py"` | is written to that file, for blocks below to import |
+| `python title="excerpt"` | was part of what was printed so far |
+| `python title="fragment"` | is Python, and does not run: part of a file somewhere else |
+| `console` | lines after `$ ` run as commands, and print what stands below them |
+| `sh` | is a command for the reader's own machine: only its syntax is looked at |
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import io
+import linecache
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+DOCS = ROOT / "docs"
+PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+
+FENCE = re.compile(
+    r'^(?P<indent> *)```(?P<language>\w*)(?: title="(?P<title>[^"]*)")?\n'
+    r"(?P<text>.*?)^(?P=indent)```$",
+    re.DOTALL | re.MULTILINE,
+)
+COMMANDS = {"tracejit": [sys.executable, "-m", "tracejit"], "python": [sys.executable]}
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, its title, its text and the line that its text begins at."""
+
+    language: str
+    title: str
+    text: str
+    line: int
+
+    @property
+    def is_session(self) -> bool:
+        """It has prompts and answers."""
+        return self.language in ("python", "pycon") and bool(
+            re.search("^>>> ", self.text, re.MULTILINE)
+        )
+
+
+class WrongOutput(AssertionError):
+    """A block that does not say what the page says: where, and what it says instead."""
+
+
+def name_of(page: Path) -> str:
+    """The path of a page in the repository."""
+    return page.relative_to(ROOT).as_posix() if page.is_relative_to(ROOT) else page.name
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page, in order."""
+    text = page.read_text("utf-8")
+    for found in FENCE.finditer(text):
+        line = text.count("\n", 0, found.start("text")) + 1
+        inside = re.sub(f"^{found['indent']}", "", found["text"], flags=re.MULTILINE)
+        yield Block(found["language"], found["title"] or "", inside, line)
+
+
+def run(page: Path, folder: Path) -> None:
+    """Run the blocks of `page` in `folder`; WrongOutput, or the error of a block, where one is
+    not as the page has it."""
+    session = _Session(page, folder)
+    for block in blocks(page):
+        session.run(block)
+
+
+class _Session:
+    """The state that blocks of one page share."""
+
+    def __init__(self, page: Path, folder: Path) -> None:
+        self.page = name_of(page)
+        self.folder = folder
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        self.printed = ""
+        self.last: str | None = None  # what a `text` block that comes next has to say
+
+    def run(self, block: Block) -> None:
+        expected, self.last = self.last, None
+        if block.is_session:
+            self._converse(block)
+        elif block.language == "python":
+            self._python(block)
+        elif block.language == "console":
+            self._commands(block)
+        elif block.language == "text" and expected is not None:
+            self._compare(block, block.text, expected)
+        elif block.language == "sh":
+            subprocess.run(["sh", "-n", "-c", block.text], check=True)
+        else:
+            raise WrongOutput(f"{self._place(block)}: nothing says how to run this block")
+
+    def _python(self, block: Block) -> None:
+        if block.title.endswith(".py"):
+            (self.folder / block.title).write_text(block.text, "utf-8")
+        elif block.title == "excerpt":
+            if block.text not in self.printed:
+                raise WrongOutput(f"{self._place(block)}: not in what was printed")
+        elif block.title == "fragment":
+            ast.parse(block.text)
+        else:
+            place = f"<{self._place(block)}>"
+            _show_in_tracebacks(place, block.text)
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(block.text, place, "exec"), self.names)
+            self._has_printed(out.getvalue())
+
+    def _converse(self, block: Block) -> None:
+        name = self._place(block)
+        examples = doctest.DocTestParser().get_examples(block.text, name)
+        for number, example in enumerate(examples):
+            _show_in_tracebacks(f"<doctest {name}[{number}]>", example.source)
+        test = doctest.DocTest(examples, {}, name, self.page, block.line - 1, block.text)
+        test.globs = self.names  # which DocTest would copy
+        report: list[str] = []
+        runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+        if runner.run(test, out=report.append, clear_globs=False).failed:
+            raise WrongOutput("".join(report))
+
+    def _commands(self, block: Block) -> None:
+        for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+            command, _, wanted = part.partition("\n")
+            words = command.split(" ", 1)
+            replaced = [*COMMANDS.get(words[0], [words[0]]), *words[1:]]
+            ran = subprocess.run(
+                " ".join(replaced),
+                shell=True,
+                cwd=self.folder,
+                env=os.environ | {"COLUMNS": "100"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            self._has_printed(ran.stdout)
+            if wanted.strip():
+                self._compare(block, wanted, ran.stdout)
+
+    def _has_printed(self, text: str) -> None:
+        self.printed += text
+        self.last = text
+
+    def _compare(self, block: Block, wanted: str, got: str) -> None:
+        same = doctest.OutputChecker().check_output(
+            wanted.rstrip() + "\n", got.rstrip() + "\n", doctest.ELLIPSIS
+        )
+        if not same:
+            raise WrongOutput(f"{self._place(block)}: prints\n{got}\nand not\n{wanted}")
+
+    def _place(self, block: Block) -> str:
+        return f"{self.page}:{block.line}"
+
+
+def _show_in_tracebacks(place: str, source: str) -> None:
+    linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
