@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_block_runs_and_prints_what_the_page_says(page: Path, folder: Path) -> None:
+    for module in re.findall(r"<!-- needs (\w+) -->", page.read_text("utf-8")):
+        pytest.importorskip(module)
     run(page, folder)
 
 
