@@ -67,6 +67,12 @@ def test_pages_that_the_code_names_are_there() -> None:
     assert lost == []
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / ".mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
+    listed = re.findall(r"([\w/.]+\.md)$", navigation, re.MULTILINE)
+    assert sorted(listed) == sorted(name_of(page)[len("docs/") :] for page in PAGES[1:])
+
+
 def test_the_reference_has_every_public_name() -> None:
     text = "".join(page.read_text("utf-8") for page in (DOCS / "reference").glob("*.md"))
     shown = {path.rpartition(".")[2] for path in re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)}
