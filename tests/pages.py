@@ -172,3 +172,46 @@ class _Session:
 
 def _show_in_tracebacks(place: str, source: str) -> None:
     linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
+
+
+# Links. Where the repository and the site are, which the absolute links of README and docs name.
+REPOSITORY = re.compile(r"https://github\.com/tracejit/tracejit/(?:blob|tree)/main/([^#]+)")
+SITE = re.compile(r"https://tracejit\.readthedocs\.io/en/latest/([^#]*?)/?(?:#(.*))?")
+EXTERNAL = re.compile(r"https?://[\w-]+(\.[\w-]+)+(:\d+)?(/[\w./~%+,=&?#:;!()-]*)?")
+LINK = re.compile(r"\]\(([^()\s]*(?:\([^()]*\))?[^()]*?)\)")
+
+
+def broken_links(page: Path) -> list[str]:
+    """The links of `page` that lead nowhere; of those to other sites only the form is looked at."""
+    text = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text("utf-8")))
+    return [link for link in LINK.findall(text) if not _leads_somewhere(page, link)]
+
+
+def _leads_somewhere(page: Path, link: str) -> bool:
+    if found := REPOSITORY.fullmatch(link):
+        return (ROOT / found[1]).exists()
+    if found := SITE.fullmatch(link):
+        path = found[1] or "index"
+        target = next(
+            (each for each in (DOCS / f"{path}.md", DOCS / path / "index.md") if each.is_file()),
+            None,
+        )
+        return target is not None and (not found[2] or found[2] in _anchors(target))
+    if link.startswith(("http:", "https:")):
+        return EXTERNAL.fullmatch(link) is not None
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path) if path else page
+    if not target.is_file():
+        return False
+    return not anchor or anchor in _anchors(target)
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as Python-Markdown makes them."""
+    text = FENCE.sub("", page.read_text("utf-8"))
+    anchors: set[str] = set()
+    for heading in re.findall(r"^#+ +(.*)$", text, re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
+        words = re.sub(r"[^\w\s-]", "", plain).strip().lower()
+        anchors.add(re.sub(r"[-\s]+", "-", words))
+    return anchors
