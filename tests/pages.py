@@ -9,6 +9,7 @@ A page runs as a reader would type it: its blocks in order, in one namespace and
 | `python title="NAME.py"` | is written to that file, for blocks below to import |
 | `python title="excerpt"` | was part of what was printed so far |
 | `python title="fragment"` | is Python, and does not run: part of a file somewhere else |
+| `python title="JAX"`, another library | the same: shown beside a block of ours that runs |
 | `console` | lines after `$ ` run as commands, and print what stands below them |
 | `sh` | is a command for the reader's own machine: only its syntax is looked at |
 """
@@ -38,6 +39,7 @@ FENCE = re.compile(
     r"(?P<text>.*?)^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,
 )
+OTHER_LIBRARIES = {"autograd", "JAX", "TensorFlow", "PyTorch"}
 COMMANDS = {"tracejit": [sys.executable, "-m", "tracejit"], "python": [sys.executable]}
 
 
@@ -114,7 +116,7 @@ class _Session:
         elif block.title == "excerpt":
             if block.text not in self.printed:
                 raise WrongOutput(f"{self._place(block)}: not in what was printed")
-        elif block.title == "fragment":
+        elif block.title in {"fragment", *OTHER_LIBRARIES}:
             ast.parse(block.text)
         else:
             place = f"<{self._place(block)}>"

@@ -38,6 +38,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_block_runs_and_prints_what_the_page_says(page: Path, folder: Path) -> None:
+    for module in re.findall(r"<!-- needs (\w+) -->", page.read_text("utf-8")):
+        pytest.importorskip(module)
     run(page, folder)
 
 
