@@ -11,6 +11,7 @@ A page runs as a reader would type it: its blocks in order, in one namespace and
 | `python title="fragment"` | is Python, and does not run: part of a file somewhere else |
 | `python title="JAX"`, another library | the same: shown beside a block of ours that runs |
 | `console` | lines after `$ ` run as commands, and print what stands below them |
+| `text title="for example"`, `console` too | the same, but for the numbers: times, sizes, hashes |
 | `sh` | is a command for the reader's own machine: only its syntax is looked at |
 """
 
@@ -40,7 +41,9 @@ FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 OTHER_LIBRARIES = {"autograd", "JAX", "TensorFlow", "PyTorch"}
-COMMANDS = {"tracejit": [sys.executable, "-m", "tracejit"], "python": [sys.executable]}
+VARYING = re.compile(r"(?<=__)[0-9a-f]{8}\b|\d[\d.]*(?: *(?:[mu]?s|[kM]?B)\b)?| +|-{2,}")
+COMMANDS = {"tracejit": f"{sys.executable} -m tracejit", "python": sys.executable}
+COMMAND = re.compile(r"^((?:[A-Z_]+=\S* )*)(tracejit|python)(?= )")  # behind its variables
 
 
 class Block(NamedTuple):
@@ -90,6 +93,8 @@ class _Session:
 
     def __init__(self, page: Path, folder: Path) -> None:
         self.page = name_of(page)
+        self.file = page.name
+        _show_in_tracebacks(self.file, _scripts(page))
         self.folder = folder
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self.printed = ""
@@ -119,10 +124,9 @@ class _Session:
         elif block.title in {"fragment", *OTHER_LIBRARIES}:
             ast.parse(block.text)
         else:
-            place = f"<{self._place(block)}>"
-            _show_in_tracebacks(place, block.text)
+            above = "\n" * (block.line - 1)  # so that places are those of the page
             with contextlib.redirect_stdout(io.StringIO()) as out:
-                exec(compile(block.text, place, "exec"), self.names)
+                exec(compile(above + block.text, self.file, "exec"), self.names)
             self._has_printed(out.getvalue())
 
     def _converse(self, block: Block) -> None:
@@ -140,10 +144,8 @@ class _Session:
     def _commands(self, block: Block) -> None:
         for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
             command, _, wanted = part.partition("\n")
-            words = command.split(" ", 1)
-            replaced = [*COMMANDS.get(words[0], [words[0]]), *words[1:]]
             ran = subprocess.run(
-                " ".join(replaced),
+                COMMAND.sub(lambda found: found[1] + COMMANDS[found[2]], command),
                 shell=True,
                 cwd=self.folder,
                 env=os.environ | {"COLUMNS": "100"},
@@ -160,6 +162,10 @@ class _Session:
         self.last = text
 
     def _compare(self, block: Block, wanted: str, got: str) -> None:
+        if block.title == "for example":
+            wanted, got = VARYING.sub("#", wanted), VARYING.sub("#", got)
+        if sys.version_info < (3, 11):  # which knows no columns to mark in a line
+            wanted = re.sub(r"^[ .]*\^+\n", "", wanted, flags=re.MULTILINE)
         same = doctest.OutputChecker().check_output(
             wanted.rstrip() + "\n", got.rstrip() + "\n", doctest.ELLIPSIS
         )
@@ -168,6 +174,16 @@ class _Session:
 
     def _place(self, block: Block) -> str:
         return f"{self.page}:{block.line}"
+
+
+def _scripts(page: Path) -> str:
+    """The scripts of a page, each line where it stands there, and all other lines empty."""
+    lines = [""] * len(page.read_text("utf-8").splitlines())
+    for block in blocks(page):
+        if block.language == "python" and not block.title and not block.is_session:
+            own = block.text.splitlines()
+            lines[block.line - 1 : block.line - 1 + len(own)] = own
+    return "\n".join(lines) + "\n"
 
 
 def _show_in_tracebacks(place: str, source: str) -> None:
