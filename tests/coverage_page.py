@@ -48,7 +48,7 @@ page. Methods of arrays (`x.sum()`) and operators (`x @ y`) are the functions th
 SciPy's ufuncs (`scipy.special.gammaln`) are recorded by that name, and its other functions by the
 name they have in tracejit: `tracejit.scipy.special.logsumexp`, `tracejit.scipy.fft.fft`.
 Products with matrices of `scipy.sparse` are recorded as operators: see
-[specialisation](specialisation.md#numbers-as-arguments).
+[Arguments](arguments.md#objects-of-other-libraries).
 
 | column | says |
 |---|---|

@@ -6,8 +6,9 @@
 Every workload of tests/benchmarks/workloads on every engine: one process for each engine, and turns
 of some 0.1 s, so that all see the same phases of the machine. It prints the medians and minima of
 warm calls with their ratios, medians of first calls in new processes, and peaks of memory;
-`--write` puts the tables into docs/performance.md. Results of all engines are compared, and the
-exit code is 1 where they do not agree. `--only` takes names of workloads or what they begin with.
+`--write` puts the tables into docs/notes/performance.md. Results of all engines are compared, and
+the exit code is 1 where they do not agree. `--only` takes names of workloads or what they begin
+with.
 
 Environments of peers come from `python -m tests.benchmarks.setup_peers`.
 """
@@ -34,7 +35,7 @@ from tests.benchmarks.processes import OURS, ROOT, Process
 from tests.benchmarks.report import Comparison, Figures
 from tests.benchmarks.workloads import WORKLOADS
 
-PAGE = ROOT / "docs" / "performance.md"
+PAGE = ROOT / "docs" / "notes" / "performance.md"
 FIRST_CALLS = 3
 PAUSE = 0.12  # seconds until OpenBLAS's threads of the turn before have stopped spinning
 

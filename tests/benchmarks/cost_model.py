@@ -6,7 +6,7 @@ Every figure with its unit. A figure that is a time is measured here, the least 
 threshold between two forms stands the time of the form that is chosen beyond it, as a part of that
 of the other, at a quarter of the threshold, at it, and at four times it: it should fall below 1 on
 the way. Forms take turns. Thresholds that only whole programs tell have no measurement here;
-docs/performance.md has theirs.
+docs/notes/performance.md has theirs.
 """
 
 from __future__ import annotations

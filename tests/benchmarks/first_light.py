@@ -3,7 +3,7 @@
     python -m tests.benchmarks.first_light [ops] [import] [disk] [call] [record]
 
 prints the sections named, or all. These are figures to read and to compare on one machine, not
-tests; docs/performance.md holds the ones last written down, with what they should be.
+tests; docs/notes/performance.md holds the ones last written down, with what they should be.
 """
 
 from __future__ import annotations

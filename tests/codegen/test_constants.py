@@ -188,3 +188,14 @@ def test_masks_of_triangles_are_made(k: int) -> None:
     other = tj.function(lambda x: np.where(almost.copy(), x, 0.5), cache=False)
     assert "tri(" not in other.kernel(np.ones(7)).source
     np.testing.assert_array_equal(other(np.ones(7)), np.where(almost, 1.0, 0.5))
+
+
+def test_a_constant_stands_below_those_that_it_is_computed_from() -> None:
+    """The weights of one side are 1 minus those of the other, which backward reads after them."""
+
+    def f(y: Any) -> Any:
+        return np.sum(np.interp(np.linspace(0.03, 0.9, 40), np.linspace(0.0, 1.0, 5), y) ** 2)
+
+    y = np.linspace(0.0, 1.0, 5) ** 2
+    kernel = tj.value_and_grad(f).kernel(y)  # NameError where one stands above
+    np.testing.assert_allclose(kernel.value_and_grad(y)[1], tj.jacfwd(f)(y), rtol=1e-12)

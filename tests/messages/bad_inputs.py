@@ -15,6 +15,7 @@ import scipy.optimize
 import tracejit as tj
 
 X = np.array([1.0, 2.0, 3.0])
+TABLE = np.arange(3.0)
 A = np.eye(3)
 KEPT: list[Any] = []
 
@@ -185,6 +186,7 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "tolist": lambda: compiled(lambda x: x.tolist())(X),
     "asarray": lambda: compiled(lambda x: np.asarray(x) * 1.0)(X),
     "array of a list": lambda: compiled(lambda x: np.array([x[0], x[1]]))(X),
+    "index of a plain array": lambda: compiled(lambda x: TABLE[np.argsort(x)])(X),
     "math.sin": lambda: compiled(lambda x: math.sin(x[0]))(X),
     "math.fsum": lambda: compiled(lambda x: math.fsum(x))(X),
     "truth of an array": lambda: compiled(lambda x: x if x > 0 else -x)(X),

@@ -120,6 +120,12 @@ REWRITTEN = {
         "a  f8[3] = broadcast_to x  shape=(3,); b  f8[3] = divide 0.5 a;y  f8[3] = maximum b z",
         "b_1  f8 = divide 0.5 x; y  f8[3] = maximum b_1 z",
     ),
+    "negative first": (
+        "x: f8[2,1], z: f8[2,3]",
+        """a  f8[2,3] = broadcast_to x  shape=(2, 3); b  f8[2,3] = negative a;
+           y  f8[2,3] = maximum b z""",
+        "b_1  f8[2,1] = negative x; y  f8[2,3] = maximum b_1 z",
+    ),
     "another shape of a number": (
         "x: f8",
         "a  f8[6] = broadcast_to x  shape=(6,); y  f8[2,3] = reshape a  shape=(2, 3)",

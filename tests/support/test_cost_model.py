@@ -20,7 +20,7 @@ from tracejit.support.cost_model import DEFAULT, UNITS, CostModel, assuming, cos
 
 SECTIONS = [each for each in CostModel.__mro__ if each is not object]
 KINDS = {name for name, kind in code_costs.__annotations__.items() if kind == "TypeAlias"}
-PAGE = Path(__file__).parents[2] / "docs/performance.md"
+PAGE = Path(__file__).parents[2] / "docs/notes/performance.md"
 SOURCE = ("Measured", "Known", "Chosen", "Derived")
 
 

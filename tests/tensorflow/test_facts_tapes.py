@@ -1,7 +1,8 @@
 """What TensorFlow's tapes, tf.gradients and Variables do, fact by fact, and what tracejit does.
 
 A name holds the number of a fact. Where tracejit's answer is another one, the name says so, and
-docs/tensorflow.md says why. Programs run eagerly and in a compiled function; both must agree.
+docs/tensorflow_differences.md says why. Programs run eagerly and in a compiled function; both must
+agree.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+import tracejit.numpy
 from tests.interpret import interpret, record, run
 from tracejit.ir.graph import Constant
 from tracejit.ops.weak import BINARY, UNARY
@@ -270,6 +271,16 @@ def test_what_needs_a_value_is_refused(call: Callable[[Any], Any], what: str) ->
     assert str(error).startswith(f"{what} needs a value, but ")
     assert "is being recorded (" in str(error)
     assert "\n  Why: the value used now would be frozen into every later call.\n" in str(error)
+
+
+def test_a_plain_array_is_indexed_as_the_error_says() -> None:
+    table = np.array([5.0, 6.0, 7.0])
+    error = refused(lambda x: table[np.argsort(x)], np.array([0.3, 0.1, 0.2]))
+    assert "index np.asarray(array)" in str(error)
+    ranked = tj.function(lambda x: tracejit.numpy.asarray(table)[np.argsort(x)])
+    np.testing.assert_array_equal(ranked(np.array([0.3, 0.1, 0.2])), [6.0, 7.0, 5.0])
+    table[1] = 8.0
+    np.testing.assert_array_equal(ranked(np.array([0.3, 0.1, 0.2])), [8.0, 7.0, 5.0])
 
 
 DECISIONS = {

@@ -50,6 +50,7 @@ class Constants:
                     self._enter_array(value)
             for node in nodes if numbers else ():
                 self._enter_numbers(node)
+        self.arrays = self._in_order_of_making()
 
     @property
     def names(self) -> set[str]:
@@ -90,6 +91,26 @@ class Constants:
                 elif self.arrays.get(value.name) is not value:
                     self._enter_parts(value)
                     value.name = ""
+
+    def _in_order_of_making(self) -> dict[str, Constant]:
+        """The arrays, each after those that it is computed from: a step on the way to one may have
+        got its name later, where a function reads it."""
+        ordered: dict[str, Constant] = {}
+        seen: set[int] = set()
+
+        def enter(constant: Constant) -> None:
+            if id(constant) in seen:
+                return
+            seen.add(id(constant))
+            for value in constant.made.operands if constant.made is not None else ():
+                if isinstance(value, Constant):
+                    enter(value)
+            if self.arrays.get(constant.name) is constant:
+                ordered[constant.name] = constant
+
+        for constant in self.arrays.values():
+            enter(constant)
+        return ordered
 
     def _enter_numbers(self, node: Node) -> None:
         read = [value if isinstance(value, Constant) else value.type for value in node.operands]

@@ -256,13 +256,14 @@ def _transpose_twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> V
 
 
 def _numbers_first(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """Arithmetic between numbers that are broadcast is done between the numbers."""
+    """Arithmetic between numbers that are broadcast is done between the numbers. So is the negative
+    of whatever is broadcast."""
     numbers = tuple(
         made.operands[0] if (made := made_by(value, "broadcast_to")) else value
         for value in operands
     )
     result = node.results[0].type
-    if numbers == operands or any(number.type.shape for number in numbers):
+    if numbers == operands or (len(operands) > 1 and any(number.type.shape for number in numbers)):
         return None
     if all(number.type.form == "weak" for number in numbers):
         return None

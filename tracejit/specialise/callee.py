@@ -18,7 +18,6 @@ from tracejit.support.options import Options
 from tracejit.support.words import identifier
 from tracejit.trace.eager import EAGER
 from tracejit.trace.free_dimensions import SeenShapes
-from tracejit.trace.labelled import unlabelled
 from tracejit.trace.mutable_attributes import Attributes
 from tracejit.trace.record import Recording
 from tracejit.trace.refusals import none_caught
@@ -35,6 +34,7 @@ from tracejit.trace.signature import (
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import LEAF, flatten, map_tree
 from tracejit.trace.variable import read_leaf
+from tracejit.trace.wrapped import unwrapped
 
 
 class Form(enum.Enum):
@@ -225,7 +225,7 @@ class Callee:
                 for leaf in call.leaves
             ]
             arguments = call.rebuild(values)
-        arguments = {name: unlabelled(value) for name, value in arguments.items()}
+        arguments = {name: unwrapped(value) for name, value in arguments.items()}
         answer = self.record(arguments, recording, top=False)
         if self.request.transform:
             write_back(call, values)

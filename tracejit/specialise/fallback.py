@@ -26,12 +26,12 @@ from tracejit.support.errors import TracejitError, fail, placed, without_frames
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
-from tracejit.trace.labelled import has_labelled_inside, unlabelled
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
 from tracejit.trace.tape_window import Whole
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import flatten, map_tree
+from tracejit.trace.wrapped import has_wrapped_inside, unwrapped
 from tracejit.trace.writes import is_write, plain_write
 
 Outcome = tuple[Any, BaseException | None]
@@ -106,8 +106,8 @@ class Fallback(NamedTuple):
             raise cause or shown(fail("not-compiled", places.here(), function=callee.name))
         on_tensors = self._takes_gradients(args, kwargs)
         if callee.form is Form.PLAIN and not on_tensors:
-            named = {name: unlabelled(value) for name, value in kwargs.items()}
-            return callee.python(*map(unlabelled, args), **named)
+            named = {name: unwrapped(value) for name, value in kwargs.items()}
+            return callee.python(*map(unwrapped, args), **named)
         request = self.callee.note(callee.bind(args, kwargs))
         call, taken = request.call, request.differentiated
         windows = EAGER.windows
@@ -137,8 +137,8 @@ class Fallback(NamedTuple):
         if type(error).__module__ == "bdb":
             return False  # the user has left the debugger
         if isinstance(error, NotApart):
-            labelled = map(has_labelled_inside, (*args, *kwargs.values()))
-            return self.callee.form is Form.PLAIN and not any(labelled)
+            wrapped = map(has_wrapped_inside, (*args, *kwargs.values()))
+            return self.callee.form is Form.PLAIN and not any(wrapped)
         if isinstance(error, Failed):
             return True
         if isinstance(error, TracejitError) or isinstance(error.__cause__, TracejitError):

@@ -58,7 +58,7 @@ class Work:
 class Tiles:
     """Tiling: the chains that run tile by tile, and the size of a tile (schedule/tiling.py,
     tile_axes.py, tile_loops.py). Measured by running seven workloads with tiles of 2 to 12 MiB, and
-    with products in tiles and whole: docs/performance.md, "Memory, threads and the BLAS"."""
+    with products in tiles and whole: docs/notes/performance.md, "Memory, threads and the BLAS"."""
 
     tiled_bytes: Bytes = 3 << 18
     """Smallest array that goes in tiles."""
@@ -140,8 +140,8 @@ class Inlining:
 class Memory:
     """Memory: the arrays that kernels hold (autodiff/residuals.py, codegen/release.py,
     compiler/kernel.py, runtime/allocator.py, runtime/buffer_pool.py). Measured: `uncached_bytes`,
-    above which computing again is quicker than reading; docs/performance.md, "Recomputing". The
-    others are chosen, so that there are few `del` and little is held that nobody reads."""
+    above which computing again is quicker than reading; docs/notes/performance.md, "Recomputing".
+    The others are chosen, so that there are few `del` and little is held that nobody reads."""
 
     uncached_bytes: Bytes = 30_000_000
     """Largest array that is still in a cache when it is read again."""
@@ -206,7 +206,7 @@ class Scalars:
 class Bodies:
     """Bodies: the number of times that a program is written out, and of threads that run it
     (compiler/bodies.py, compiler/tail_merging.py, runtime/processors.py). Measured on programs of
-    1,000 to 10,000 operations: docs/performance.md, "The first call"."""
+    1,000 to 10,000 operations: docs/notes/performance.md, "The first call"."""
 
     many_nodes: Count = 8_000
     """Largest graph for which `value_and_grad` is a text of its own, not two calls."""

@@ -5,8 +5,8 @@ field is its unit, the docstring below it says what it decides, and the docstrin
 its figures were found: measured, known, chosen, or derived. A threshold that follows from others is
 a property, or computed where it stands.
 
-Figures are those of the machine in docs/performance.md, whatever machine runs: the text of a module
-does not depend on where it was made, and the model is part of a kernel's key.
+Figures are those of the machine in docs/notes/performance.md, whatever machine runs: the text of a
+module does not depend on where it was made, and the model is part of a kernel's key.
 
 Sections of passes stand here, those of what comes after them in `code_costs.py`. To add a
 threshold, add a field to the section of its pass, or a section to the bases of `CostModel`. A pass
@@ -48,7 +48,7 @@ from tracejit.support.code_costs import (
 
 class Sums:
     """Sums as products with ones (passes/lower.py). Measured on rows and columns of 3 to 1,000
-    numbers: docs/performance.md, "Forms of sums and numbers" and "Short rows and triangular
+    numbers: docs/notes/performance.md, "Forms of sums and numbers" and "Short rows and triangular
     factors"; `vecdot_row` and `least_einsum_elements` by `FORMS` in
     tests/benchmarks/cost_model.py."""
 
@@ -77,9 +77,9 @@ class Sums:
 class Rewrites:
     """Cheaper operations with the same result (passes/rewrites.py, passes/contract.py,
     passes/column_sums.py, autodiff/shift_invariance.py). Measured by `FORMS` in
-    tests/benchmarks/cost_model.py, and on `np.einsum` in docs/performance.md, "Sums of products".
-    Chosen: `column_sum_depth` and `shifted_operations` to bound a search, `most_known_index` and
-    `most_folded_elements` for the memory they take."""
+    tests/benchmarks/cost_model.py, and on `np.einsum` in docs/notes/performance.md, "Sums of
+    products". Chosen: `column_sum_depth` and `shifted_operations` to bound a search,
+    `most_known_index` and `most_folded_elements` for the memory they take."""
 
     least_logaddexp_elements: Elements = 512
     """Smallest array for which `logaddexp` is spelled out."""
@@ -117,7 +117,7 @@ class Rewrites:
 class Operations:
     """Forms of single operations (ops/contractions.py, ops/products.py, ops/index_text.py,
     ops/linalg.py, ops/triangles.py). Measured by `operations` and `FORMS` in
-    tests/benchmarks/cost_model.py, and on whole programs in docs/performance.md, "Sums of
+    tests/benchmarks/cost_model.py, and on whole programs in docs/notes/performance.md, "Sums of
     products", "Rows, choices and short reductions" and "Short rows and triangular factors".
     Chosen, to bound a search: `few_factors`."""
 
@@ -155,8 +155,8 @@ class Operations:
 
 class Loops:
     """Unrolled loops (autodiff/loop_vectorisation.py, passes/loop_products.py). Measured on
-    recurrences and mixtures, docs/performance.md, "Loops and small products": as long as calls cost
-    more than arithmetic. Chosen: `vectorised_depth`, below Python's limit of recursion.
+    recurrences and mixtures, docs/notes/performance.md, "Loops and small products": as long as
+    calls cost more than arithmetic. Chosen: `vectorised_depth`, below Python's limit of recursion.
 
     Loops of one node (passes/loop_stages.py). Measured on elementwise chains of rows of 256 to
     16,384 numbers in 20 to 1,000 steps: for all steps at once they take a third to a half of the
@@ -226,7 +226,7 @@ class Layout:
     """The order of axes, broadcasts, indices and slices (passes/layout_analysis.py, broadcasts.py,
     flat_indices.py, flattening.py, sliding_windows.py, slice_updates.py). Measured for
     rows of 2 to 32 numbers in arrays that fit the cache, and, what tiles save, in larger ones:
-    docs/performance.md, "The long axis last" and "Parts of rows". Chosen: `tried_axes`,
+    docs/notes/performance.md, "The long axis last" and "Parts of rows". Chosen: `tried_axes`,
     `most_joined_parts`."""
 
     short_row: Elements = 32
@@ -318,8 +318,8 @@ class Layout:
 class Reassociation:
     """Sums of products (passes/sum_of_products.py, passes/factoring.py, passes/coefficients.py,
     passes/reassociate.py, passes/scaled_products.py, passes/ranges.py). Known: a call of a ufunc
-    takes as long as some 250 elements; docs/performance.md, "Forms of sums and numbers". Measured:
-    `least_scaled_elements`. Chosen: all others, to bound a search."""
+    takes as long as some 250 elements; docs/notes/performance.md, "Forms of sums and numbers".
+    Measured: `least_scaled_elements`. Chosen: all others, to bound a search."""
 
     call_elements: Elements = 256
     """The overhead of the call of an elementwise operation, in elements."""

@@ -36,10 +36,10 @@ from tracejit.trace.capture.guards import (
     same_value,
 )
 from tracejit.trace.draws import is_generator
-from tracejit.trace.labelled import is_labelled
 from tracejit.trace.sparse_products import is_sparse
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
+from tracejit.trace.wrapped import is_wrapped
 
 Role = Literal["array", "scalar", "number", "static", "variable", "generator", "sparse"]
 
@@ -269,7 +269,7 @@ def take_apart(arguments: dict[str, Any], function: str, bind: Callable[[Any], s
 
 
 def _leaf(name: str, path: str, argument: str, value: Any, function: str) -> Leaf:
-    if not is_labelled(type(value)):
+    if not is_wrapped(type(value)):
         return Leaf(name, path, argument, value, *_classify(value, path, function))
     try:
         array = np.asarray(value)

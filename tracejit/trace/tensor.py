@@ -287,8 +287,12 @@ class Tensor(ArrayMethods):
         """The array, read-only; refused while recorded: NumPy would compute on raw values."""
         if hands_over(sys._getframe(1)):
             return no_array()
-        fix = "pass it to NumPy functions as it is, cast it with .astype, and join recorded arrays "
-        fix += "with np.stack, or np.array of `import tracejit.numpy as np`."
+        if self.type.dtype.kind in "biu":
+            fix = "to index a plain array with it, `import tracejit.numpy as np` and index "
+            fix += "np.asarray(array); otherwise pass it to NumPy functions as it is."
+        else:
+            fix = "pass it to NumPy functions as it is, cast it with .astype, and join recorded "
+            fix += "arrays with np.stack, or np.array of `import tracejit.numpy as np`."
         array = np.asarray(self._number(lambda number: number, "np.asarray({})", fix), dtype)
         return array.copy() if copy else array
 

@@ -1,10 +1,12 @@
-"""Objects of pandas and xarray as arguments: the function gets arrays, results are NumPy's."""
+"""Objects that stand for an array as arguments, of pandas, xarray or in a file: the function gets
+arrays, results are NumPy's."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
-from tracejit.trace.labelled import has_labelled_inside, is_labelled, unlabelled
+from tracejit.trace.wrapped import has_wrapped_inside, is_wrapped, unwrapped
 
 pandas = pytest.importorskip("pandas")
 xarray = pytest.importorskip("xarray")
@@ -120,15 +122,17 @@ def test_a_container_that_holds_one_and_is_changed_is_refused() -> None:
     assert [*given] == ["x"]
 
 
-def test_a_class_is_labelled_by_where_it_comes_from() -> None:
-    assert is_labelled(pandas.Series)
-    assert not is_labelled(pandas.Timestamp)
-    assert not is_labelled(np.ndarray)
-    assert has_labelled_inside([1, {"a": SERIES}])
-    assert not has_labelled_inside(SERIES)
+def test_a_class_is_wrapped_by_where_it_comes_from() -> None:
+    assert is_wrapped(pandas.Series)
+    assert not is_wrapped(pandas.Timestamp)
+    assert is_wrapped(np.memmap)
+    assert not is_wrapped(np.ndarray)
+    assert not is_wrapped(np.matrix)
+    assert has_wrapped_inside([1, {"a": SERIES}])
+    assert not has_wrapped_inside(SERIES)
     plain = [1, {"a": np.ones(2)}]
-    assert unlabelled(plain) is plain
-    assert type(unlabelled([SERIES])[0]) is np.ndarray
+    assert unwrapped(plain) is plain
+    assert type(unwrapped([SERIES])[0]) is np.ndarray
 
 
 def test_neither_package_is_imported() -> None:
@@ -138,3 +142,35 @@ def test_neither_package_is_imported() -> None:
         "assert not {'pandas', 'xarray'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.fixture
+def in_file(tmp_path: Path) -> np.memmap:
+    """An array that maps a file."""
+    mapped = np.memmap(tmp_path / "x", dtype=float, shape=(4,), mode="w+")
+    mapped[:] = [1.0, 2.0, 3.0, 4.0]
+    return mapped
+
+
+def test_an_array_that_maps_a_file_is_the_array(in_file: np.memmap) -> None:
+    f = tj.value_and_grad(lambda x: np.sum(x**2))
+    value, gradient = f(in_file)
+    assert value == 30.0
+    assert type(gradient) is np.ndarray
+    np.testing.assert_array_equal(gradient, 2.0 * np.asarray(in_file))
+    in_file[0] = 5.0
+    assert f(in_file[:4])[0] == 54.0  # another view, read anew, by the same kernel
+    assert f.tracing_count == 1
+    assert_same(tj.function(lambda d: d["x"] + 1.0)({"x": in_file[1:]}), np.array([3.0, 4.0, 5.0]))
+
+
+def test_a_write_to_an_argument_goes_into_the_file(in_file: np.memmap) -> None:
+    @tj.function
+    def double(x: Any) -> None:
+        x *= 2.0
+
+    double(in_file)
+    np.testing.assert_array_equal(in_file, [2.0, 4.0, 6.0, 8.0])
+    read_only = np.memmap(in_file.filename, dtype=float, shape=(4,), mode="r")
+    with pytest.raises(ValueError, match="read-only"):
+        double(read_only)
