@@ -78,7 +78,12 @@ def test_every_page_is_in_the_navigation() -> None:
 def test_the_reference_has_every_public_name() -> None:
     text = "".join(page.read_text("utf-8") for page in (DOCS / "reference").glob("*.md"))
     shown = {path.rpartition(".")[2] for path in re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)}
-    aliases = {"checkpoint": "recompute_grad", "errors": "exceptions", "__version__": "tracejit"}
+    aliases = {
+        "checkpoint": "recompute_grad",
+        "errors": "exceptions",
+        "cache": "listing",
+        "__version__": "tracejit",
+    }
     in_members = set(re.findall(r"^        - (\w+)$", text, re.MULTILINE))
     public = {aliases.get(name, name) for name in tj.__all__} - {"tracejit"}
     assert public - shown - in_members == set()
