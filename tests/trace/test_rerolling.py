@@ -65,7 +65,7 @@ def small_loops() -> Iterator[None]:
 
 def unrolled() -> Any:
     """Roll none."""
-    return assuming(least_rolled_nodes=10**9)
+    return assuming(least_rolled_nodes=10**9, least_sized_nodes=10**9)
 
 
 def fresh(f: Callable[..., Any]) -> Callable[..., Any]:
