@@ -145,7 +145,7 @@ def differs(seed: int, n: int, second: bool) -> str:
     """The differences of a program rolled from unrolled; empty where there are none."""
     f = program_of(text_of(seed), seed)
     with np.errstate(all="ignore"):
-        with assuming(least_rolled_nodes=10**9):
+        with assuming(least_rolled_nodes=10**9, least_sized_nodes=10**9):
             try:
                 wanted = computed(f, n, second)
             except (tj.TracejitError, RecursionError, IndexError, ValueError, TypeError):

@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.support import garbage
-from tracejit.support.garbage import collection_paused
+from tracejit.support.garbage import collection_eased, collection_paused
 
 
 def test_garbage_is_collected_again_afterwards() -> None:
@@ -108,3 +108,28 @@ def test_what_the_user_froze_stays_frozen(nothing_frozen: None) -> None:
         kept = graph_of(2_000)
     assert len(kept) == 2_000
     assert frozen * 0.9 < gc.get_freeze_count() <= frozen
+
+
+def test_collection_is_rarer_while_functions_are_recorded() -> None:
+    usual = gc.get_threshold()
+    with collection_eased():
+        assert gc.isenabled() and gc.get_threshold() == (garbage.EASED, *usual[1:])
+        with pytest.raises(ZeroDivisionError), collection_eased():
+            raise ZeroDivisionError
+        assert gc.get_threshold()[0] == garbage.EASED
+    assert gc.get_threshold() == usual
+
+
+@pytest.mark.parametrize("chosen", [(0, 10, 10), (50_000, 10, 10)])
+def test_thresholds_of_the_users_stay(chosen: tuple[int, int, int]) -> None:
+    usual = gc.get_threshold()
+    try:
+        gc.set_threshold(*chosen)
+        with collection_eased():
+            assert gc.get_threshold() == chosen
+        gc.set_threshold(*usual)
+        with collection_eased():
+            gc.set_threshold(*chosen)
+        assert gc.get_threshold() == chosen
+    finally:
+        gc.set_threshold(*usual)

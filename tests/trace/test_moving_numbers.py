@@ -216,6 +216,12 @@ def test_random_programs(seed: int) -> None:
     assert differs(seed, 9 + seed % 7, not seed % 5) == ""
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(1000, 1200))
+def test_more_random_programs(seed: int) -> None:
+    assert differs(seed, 9 + seed % 7, not seed % 5) == ""
+
+
 def test_a_part_that_an_inner_loop_reads() -> None:
     """Its cotangent has the size that it has in the outer step, and adds up in the inner loop."""
 

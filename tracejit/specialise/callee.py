@@ -13,7 +13,7 @@ from tracejit.runtime.dispatch import Entry, Space
 from tracejit.specialise.arguments import write_back
 from tracejit.specialise.results import apart
 from tracejit.support.errors import TracejitError
-from tracejit.support.garbage import collection_paused
+from tracejit.support.garbage import collection_eased, collection_paused
 from tracejit.support.options import Options
 from tracejit.support.words import identifier
 from tracejit.trace.eager import EAGER
@@ -201,9 +201,10 @@ class Callee:
             sources, structures = sources_of(request, self.signature, arguments, name)
         positional, keywords = call_arguments(self.signature, arguments)
         start = len(recording.graph.nodes)
-        with none_caught(name):
-            result = self.python(*positional, **keywords)
-        reroll(recording, start, [one for one in flatten(result)[0] if type(one) in TENSORS])
+        with collection_eased():
+            with none_caught(name):
+                result = self.python(*positional, **keywords)
+            reroll(recording, start, [one for one in flatten(result)[0] if type(one) in TENSORS])
         if top:
             recording.forward = len(recording.graph.nodes)
         if not request.transform:

@@ -1,4 +1,4 @@
-"""Garbage collection, paused while graphs are made."""
+"""Garbage collection, paused while graphs are made, and rarer while functions are recorded."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 SPARED_OBJECTS = 100_000
+EASED = 20_000
+"""New objects after which garbage is collected while a function is recorded."""
 
 
 @contextmanager
@@ -28,6 +30,27 @@ def collection_paused() -> Iterator[None]:
             gc.enable()
 
 
+@contextmanager
+def collection_eased() -> Iterator[None]:
+    """Rarer garbage collection meanwhile. A recording makes many objects that stay, and the user's
+    function, which runs, may make garbage. Thresholds that somebody else sets meanwhile stay."""
+    global _easing, _usual
+    with _lock:
+        if not _easing and 0 < gc.get_threshold()[0] < EASED:
+            _usual = gc.get_threshold()
+            gc.set_threshold(EASED, *_usual[1:])
+        _easing += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _easing = max(_easing - 1, 0)  # a forked child has begun anew
+            if not _easing and _usual is not None:
+                if gc.get_threshold()[0] == EASED:
+                    gc.set_threshold(*_usual)
+                _usual = None
+
+
 def _leave_to_a_full_collection() -> None:
     """Count what was made meanwhile as old: the next collection would walk it, for a fortieth of a
     first call. So many objects of a process at most are left lying that way, and none where
@@ -44,12 +67,20 @@ def _leave_to_a_full_collection() -> None:
     gc.unfreeze()
 
 
+_lock = threading.Lock()
+_easing = 0
+_usual: tuple[int, int, int] | None = None
 _spared = 0
 _paused_by: set[int] = set()  # threads that will go on with it
 
 
 def _go_on_in_child() -> None:
     """Go on with the collection in a forked child that has none of the threads that would."""
+    global _lock, _easing, _usual
+    _lock = threading.Lock()
+    if _usual is not None and gc.get_threshold()[0] == EASED:
+        gc.set_threshold(*_usual)
+    _easing, _usual = 0, None
     mine = _paused_by & {threading.get_ident()}
     if _paused_by - mine:
         _paused_by.intersection_update(mine)

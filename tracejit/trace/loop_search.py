@@ -120,7 +120,7 @@ class LoopSearch:
             if len(run) > 1 and not self.is_taken[run[0] : run[-1] + period].any():
                 steps = run[:, None] + np.arange(period)
                 body = self._checked(Steps(self.word, steps, self.needed).fitted(least=2))
-                if type(body) is Body and body.length == len(run):
+                if type(body) is Body and body.kept and body.length == len(run):
                     self.is_taken[run[0] : run[-1] + period] = True
                     yield body
 
