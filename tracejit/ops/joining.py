@@ -174,7 +174,7 @@ stack = defop(
     jvp="linear",
     batch=_join_batch("stack"),
     source=lambda types, axis: _of_several(
-        "np.stack" if axis or len({*types}) > 1 else "np.array", types, axis
+        "np.stack" if types[0].shape and (axis or len({*types}) > 1) else "np.array", types, axis
     ),
     cost=lambda *types, axis: sum(type.size for type in types),
     sign="kept",
