@@ -162,10 +162,10 @@ class _Session:
         self.last = text
 
     def _compare(self, block: Block, wanted: str, got: str) -> None:
-        if block.title == "for example":
-            wanted, got = VARYING.sub("#", wanted), VARYING.sub("#", got)
         if sys.version_info < (3, 11):  # which knows no columns to mark in a line
             wanted = re.sub(r"^[ .]*\^+\n", "", wanted, flags=re.MULTILINE)
+        if block.title == "for example":
+            wanted, got = VARYING.sub("#", wanted), VARYING.sub("#", got)
         same = doctest.OutputChecker().check_output(
             wanted.rstrip() + "\n", got.rstrip() + "\n", doctest.ELLIPSIS
         )
