@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.compiler import pipeline
 from tracejit.debug.notes import add_note
 
 SINGULAR = np.zeros((2, 2))
@@ -73,18 +72,3 @@ def test_an_error_of_numpys_arithmetic_has_the_note() -> None:
         compiled(np.zeros((3, 2)))
     if sys.version_info >= (3, 11):
         assert "1.0 / x" in caught.value.__notes__[0]
-
-
-def test_a_module_that_cannot_be_imported_is_no_call_of_a_kernel(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Such an error is a mistake of tracejit's: no other way of computing hides it."""
-    generate = pipeline.generate
-
-    def broken(*args: Any) -> Any:
-        made = generate(*args)
-        return made._replace(text=made.text.replace("SIGNATURE = ", "c_9 = c_8\nSIGNATURE = "))
-
-    monkeypatch.setattr(pipeline, "generate", broken)
-    with pytest.raises(Exception, match="c_8"):
-        tj.value_and_grad(lambda x: np.sum(x * x))(np.ones(3))

@@ -42,9 +42,7 @@ def _in_kernel(error: BaseException) -> TracebackType | None:
     """The innermost entry of a kernel in the traceback of `error`."""
     found, entry = None, error.__traceback__
     while entry is not None:
-        frame = entry.tb_frame
-        is_called = frame.f_code.co_name != "<module>"  # whose errors are tracejit's own
-        if is_called and str(frame.f_globals.get("__name__", "")).startswith(KERNELS):
+        if str(entry.tb_frame.f_globals.get("__name__", "")).startswith(KERNELS):
             found = entry
         entry = entry.tb_next
     return found
