@@ -232,7 +232,7 @@ def test_the_docstring_says_what_is_in_the_module(export: Any) -> None:
 
     text = " ".join((export(f, W).__doc__ or "").split())
     assert "call call(x, power, mode) as tj.value_and_grad(f); its arguments are checked" in text
-    baked = text.partition("baked in ")[2].partition("runs with ")[0].split(", ")
+    baked = text.partition("baked in ")[2].partition("runs with ")[0].strip().split(", ")
     assert sorted(baked) == [
         "SCALE = 2.5", "held f8[3]", "mode = 'sum'", "power = 2", "rate = 0.25",
     ]  # fmt: skip
