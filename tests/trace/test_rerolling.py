@@ -643,3 +643,21 @@ def test_the_last_step_is_no_other() -> None:
     (loop,) = loops_in(nodes)
     assert (loop.params["length"], len(nodes)) == (50, 1)
     assert tj.function(f)(*args) == pytest.approx(f(*args))
+
+
+def test_two_values_that_change_places() -> None:
+    """Where a step before the loop is not there afterwards, all steps are written out."""
+
+    def f(a, x):
+        b = a * 2.0
+        for t in range(14):
+            a, b = b, a
+            b = 0.5 * (x[t] - 1.5 * np.tanh(x[0] + b) + 0.1 * np.sin(b) * t)
+        return np.sum(b)
+
+    args = normal(3), normal(14, 3)
+    value, gradient = tj.value_and_grad(fresh(f))(*args)
+    with unrolled():
+        expected, wanted = tj.value_and_grad(fresh(f))(*args)
+    np.testing.assert_allclose(value, expected)
+    np.testing.assert_allclose(gradient, wanted, atol=1e-12)

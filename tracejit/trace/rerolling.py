@@ -19,6 +19,7 @@ from sys import getrefcount
 from typing import Any
 
 from tracejit.ir.graph import Node, Value
+from tracejit.ir.step_sizes import NotForAllSteps
 from tracejit.ir.types import WEAK_TYPES
 from tracejit.ops.indexing import getitem
 from tracejit.ops.updates import set_item
@@ -36,7 +37,7 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     least = costs().least_sized_nodes if sizes_differ else costs().least_rolled_nodes
     if len(graph.nodes) - start < least:
         return
-    problem = _problem(recording)
+    problem = _problem(recording) if recording.rolls_sizes else "its steps do not fit together"
     if problem:
         recording.loop_notes.append(LoopNote(None, 0, problem))
         return
@@ -44,6 +45,7 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     held = _held(recording, graph.nodes[start:])
     events = [value for event in recording.events for value in event.values]
     places = {value: value for value in (*held, *events, *[t._value for t in results])}
+    gone = set(graph.nodes[start:])
     while True:
         search = LoopSearch(recording, graph.nodes[start:], places, sizes_differ)
         bodies = search.bodies()
@@ -55,6 +57,10 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
             break
         Replacement(recording, search, bodies, places).run(start)
     recording.loop_notes[:] = {(x.where, bool(x.steps)): x for x in recording.loop_notes}.values()
+    made = {value for node in graph.nodes[start:] for value in node.results}
+    read = {value for node in graph.nodes[start:] for value in node.operands}
+    if any(value.node in gone and value not in made for value in read):
+        raise NotForAllSteps("a step before a loop")
     for tensor in results:
         tensor._held = places.get(tensor._held, tensor._held)
     for event in recording.events:
