@@ -45,7 +45,7 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     held = _held(recording, graph.nodes[start:])
     events = [value for event in recording.events for value in event.values]
     places = {value: value for value in (*held, *events, *[t._value for t in results])}
-    gone = set(graph.nodes[start:])
+    recorded = set(graph.nodes[start:])
     while True:
         search = LoopSearch(recording, graph.nodes[start:], places, sizes_differ)
         bodies = search.bodies()
@@ -59,7 +59,8 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     recording.loop_notes[:] = {(x.where, bool(x.steps)): x for x in recording.loop_notes}.values()
     made = {value for node in graph.nodes[start:] for value in node.results}
     read = {value for node in graph.nodes[start:] for value in node.operands}
-    if any(value.node in gone and value not in made for value in read):
+    # A value that a loop begins with is lost where its step is in no loop and was not kept.
+    if any(value.node in recorded and value not in made for value in read):
         raise NotForAllSteps("a step before a loop")
     for tensor in results:
         tensor._held = places.get(tensor._held, tensor._held)
