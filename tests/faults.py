@@ -192,7 +192,7 @@ FAULTS = (
     ),
     Fault(
         "what does not move is its own tangent",
-        "dot if dot is not None else self._zeros(operand)",
+        "dot if dot is not None else zeros_like(operand)",
         "dot if dot is not None else operand",
         (f"{TABLE} concatenate-",),
     ),
