@@ -27,6 +27,9 @@ TABLES = Path(__file__).parent / "ops"
 CACHE = Path(tempfile.mkdtemp(prefix="tracejit-tests.")).resolve()
 os.environ["TRACEJIT_CACHE_DIR"] = str(CACHE)
 
+# Kernels stay in memory, which is faster; tests of files ask for the fixture `files`.
+os.environ["TRACEJIT_CACHE"] = "0"
+
 # No fallback to Python hides a mistake of tracejit in a test; subprocesses inherit it.
 os.environ["TRACEJIT_STRICT"] = "1"
 
@@ -59,15 +62,13 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.fixture
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+def files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are written to files, as without TRACEJIT_CACHE."""
+    monkeypatch.delenv("TRACEJIT_CACHE", raising=False)
 
 
-@pytest.fixture(autouse=True)
-def no_open_tape() -> Iterator[None]:
+def pytest_runtest_teardown() -> None:
     """No test leaves a tape open."""
-    yield
     assert EAGER.windows == ()
 
 

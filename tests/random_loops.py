@@ -15,6 +15,7 @@ import numpy as np
 
 import tracejit as tj
 import tracejit.numpy as tnp
+from tests.unrolled import unrolled
 from tracejit.support.cost_model import assuming
 
 ROWS = ("X[t]", "Y[t]", "x", "X[n - 1 - t]", "X[t - 1]", "X[(2 * t) % n]", "X[:, 0][:3]", "X[0]")
@@ -145,7 +146,7 @@ def differs(seed: int, n: int, second: bool) -> str:
     """The differences of a program rolled from unrolled; empty where there are none."""
     f = program_of(text_of(seed), seed)
     with np.errstate(all="ignore"):
-        with assuming(least_rolled_nodes=10**9, least_sized_nodes=10**9):
+        with unrolled():
             try:
                 wanted = computed(f, n, second)
             except (tj.TracejitError, RecursionError, IndexError, ValueError, TypeError):

@@ -15,6 +15,7 @@ import numpy as np
 
 import tracejit as tj
 from tests.random_loops import program_of
+from tests.unrolled import unrolled
 from tracejit.support.cost_model import assuming
 
 NUMBERS = ("0.5", "s", "c[k]", "A[k, k]", "x[k]", "1.5", "0.1 * k", "W[k, k - 1]")
@@ -152,7 +153,7 @@ def differs(seed: int, n: int, second: bool) -> str:
     """The differences of a program rolled from unrolled; empty where there are none."""
     f = program_of(text_of(seed), seed)
     with np.errstate(all="ignore"):
-        with assuming(least_rolled_nodes=10**9, least_sized_nodes=10**9):
+        with unrolled():
             try:
                 wanted = computed(f, n, second)
             except (tj.TracejitError, RecursionError, IndexError, ValueError):

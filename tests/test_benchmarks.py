@@ -18,8 +18,6 @@ from tests.benchmarks.report import Comparison, Figures
 from tests.benchmarks.workloads import WORKLOADS, Workload
 from tracejit.runtime.blas import Blas
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 PUBLISHED = [workload for workload in WORKLOADS.values() if workload.published]
 OF_ARRAYS = [workload for workload in PUBLISHED if workload.name != "scalar/f64"]
 FURTHER = [workload for workload in WORKLOADS.values() if not workload.published]

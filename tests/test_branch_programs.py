@@ -29,7 +29,6 @@ from tests.programs import ANALYTIC, COMPLEX_STEP, assert_same
 from tracejit.specialise.fallback import Fallback
 
 pytestmark = [
-    pytest.mark.usefixtures("no_files"),
     pytest.mark.filterwarnings(
         "ignore:.* has made 5 kernels:tracejit.support.errors.TracejitWarning"
     ),

@@ -16,8 +16,6 @@ from tests.captured.table import PROGRAMS
 from tests.programs import assert_same
 from tracejit.support.errors import LeakedTensorError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 for path in sorted((Path(__file__).parent / "captured").glob("*.py")):
     importlib.import_module(f"tests.captured.{path.stem}")
 

@@ -26,8 +26,6 @@ from tests.captured import table
 from tests.test_captured import LEAKS, RESTLESS
 from tracejit.trace.capture.captures import Captures
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 FILES = sorted((Path(__file__).parent / "captured").glob("*.py"))
 SMALL, LARGE = (10, 1000), (100_000, 1_000_000, 5_000_000)
 # Programs, of those with arrays of the size, in which an element was changed and seen.

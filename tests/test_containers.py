@@ -15,7 +15,6 @@ import tracejit as tj
 from tests.programs import assert_same
 
 pytestmark = [
-    pytest.mark.usefixtures("no_files"),
     pytest.mark.filterwarnings("ignore::tracejit.TracejitWarning"),
 ]
 

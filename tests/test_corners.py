@@ -24,9 +24,6 @@ from tracejit.trace.trees import flatten, map_tree, unflatten
 Program = Callable[..., Any]
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 # The driver
 
 

@@ -20,8 +20,6 @@ from tests.ops.program import draw, extrapolated, inner, is_floating, magnitude,
 from tests.programs import assert_same
 from tracejit.trace.trees import flatten, unflatten
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 for path in sorted((Path(__file__).parent / "idioms").glob("*.py")):
     importlib.import_module(f"tests.idioms.{path.stem}")
 

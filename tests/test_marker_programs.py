@@ -29,8 +29,6 @@ DRIVER = Path(__file__).parent / "marker_programs_by_tensorflow.py"
 # Of the largest number in an answer: kernels add and multiply in another order.
 TOLERANCE = 1e-9
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 
 def difference(found: Any, expected: Any) -> str:
     """How one answer differs from another; empty where it does not."""

@@ -17,8 +17,6 @@ import pytest
 
 import tracejit as tj
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.array([[0.3, -0.7, 1.1], [0.9, 0.2, -0.4]])
 V = np.array([[1.0, 0.5, -2.0], [0.25, -1.0, 0.75]])
 

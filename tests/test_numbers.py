@@ -18,8 +18,6 @@ import pytest
 import tracejit as tj
 from tests.programs import assert_same
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.array([1.0, 2.0, 3.0])
 X4 = X.astype("f4")
 U1 = np.array([1, 2, 3], "u1")

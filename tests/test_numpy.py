@@ -12,8 +12,6 @@ import tracejit as tj
 import tracejit.numpy as tnp
 from tracejit.trace.tensor import Tensor
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.array([1.0, 2.0, 3.0])
 
 

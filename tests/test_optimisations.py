@@ -403,36 +403,49 @@ def options_of(*names: str) -> dict[str, Any]:
     return {key: value for name in names for key, value in OPTIMISATIONS[name].options.items()}
 
 
-def compared(
-    program: Program, values: Sequence[Any], names: Sequence[str], is_special: bool = False
-) -> Any:
+class Compiled:
+    """A program as a function, and its value and gradients, for arguments of any type."""
+
+    def __init__(self, program: Program, **options: Any) -> None:
+        """Compile with these options of `function`."""
+        self.value = tj.function(program.function, cache=False, **options)
+        self.both = tj.value_and_grad(
+            tj.function(differentiable(program), cache=False, **options), argnums=program.moving
+        )
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        """The value, and the value with the gradients."""
+        return [self.value(*values), self.both(*values)]
+
+
+class Compared(NamedTuple):
+    """A program with some optimisations and without any rewrite, for one call after another."""
+
+    program: Program
+    names: Sequence[str]
+    improved: Compiled
+    exact: Compiled
+
+
+def compared(pair: Compared, values: Sequence[Any], is_special: bool = False) -> Any:
     """The program and its gradients with these optimisations are as the exact kernels have them;
     the kernel of the gradients. Some of the values may be special."""
-    moving = program.moving
-    options = options_of(*names)
+    program, names = pair.program, pair.names
     if is_special and "gather_coefficients" in names:
         values = [_without_smallest(value) for value in values]
-    with only(*names):
-        function = tj.function(program.function, cache=False, **options)
-        both = tj.value_and_grad(
-            tj.function(differentiable(program), cache=False, **options), argnums=moving
-        )
-        with np.errstate(all="ignore"):
-            found = [function(*values), both(*values)]
-            kernel = both.kernel(*values)
-    exact = tj.function(program.function, cache=False, exact=True)
-    exact_both = tj.value_and_grad(
-        tj.function(differentiable(program), cache=False, exact=True), argnums=moving
-    )
+    with only(*names), np.errstate(all="ignore"):
+        found = pair.improved(values)
+        kernel = pair.improved.both.kernel(*values)
     given = dict(zip([one.name for one in program.arguments], values, strict=True))
     inputs = [
         np.float64(given[name]) if type == "f8" else given[name]
         for name, type in kernel.signature["inputs"].items()
     ]
     doubles = [_in_double(value) for value in values]
+    is_single = any(one is not other for one, other in zip(doubles, values, strict=True))
     with np.errstate(all="ignore"):
-        expected = [exact(*values), exact_both(*values)]
-        precise = [exact(*doubles), exact_both(*doubles)]
+        expected = pair.exact(values)
+        precise = pair.exact(doubles) if is_single else expected
         value, kept = kernel.forward(*inputs)
         gradients = kernel.backward(kept)
     apart = value, gradients if isinstance(gradients, tuple) else (gradients,)
@@ -440,7 +453,6 @@ def compared(
     if is_special:
         all_alike(*pairs, kinds=OF_INFINITE if "sum_columns_first" in names else KINDS)
     else:
-        is_single = any(one is not other for one, other in zip(doubles, values, strict=True))
         all_close(*pairs, np.float32 if is_single else None, [*precise, precise[1]])
     return kernel
 
@@ -515,14 +527,16 @@ def check(names: Sequence[str], count: int, least: int, some: settings = FEW) ->
     @settings(some, max_examples=count, phases=[Phase.generate])
     @given(programs_for(*names))
     def checked(program: Program) -> None:
-        kernel = compared(program, program.values, names)
+        improved, exact = Compiled(program, **options_of(*names)), Compiled(program, exact=True)
+        pair = Compared(program, names, improved, exact)
+        kernel = compared(pair, program.values)
         seen["programs"] += 1
         seen["changed"] += is_changed(program, program.values, kernel, names)
         rng = np.random.default_rng(seen["programs"])
         if seen["programs"] % 2:
-            compared(program, with_special(program.values, rng), names, is_special=True)
+            compared(pair, with_special(program.values, rng), is_special=True)
         else:
-            compared(program, program.in_float32(), names)
+            compared(pair, program.in_float32())
 
     checked()
     assert seen["changed"] * least >= seen["programs"], seen

@@ -11,8 +11,6 @@ from scipy.integrate import solve_ivp
 
 import tracejit as tj
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 START = np.array([-1.2, 1.0, 0.5])
 
 

@@ -28,6 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("TRACEJIT_CACHE")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     before = set(sys.modules)
     yield tmp_path

@@ -40,7 +40,6 @@ from tracejit.support.errors import (
 )
 
 pytestmark = [
-    pytest.mark.usefixtures("no_files"),
     pytest.mark.filterwarnings(
         "ignore:.* has made 5 kernels:tracejit.support.errors.TracejitWarning"
     ),

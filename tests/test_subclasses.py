@@ -15,7 +15,6 @@ from tracejit.support.errors import ArgumentError
 from tracejit.trace.tensor import TENSORS
 
 pytestmark = [
-    pytest.mark.usefixtures("no_files"),
     pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),
 ]
 

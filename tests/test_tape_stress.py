@@ -17,7 +17,7 @@ import tracejit as tj
 from tracejit.eager import call_operation, window_gradient
 from tracejit.trace import eager
 
-pytestmark = [pytest.mark.stress, pytest.mark.usefixtures("no_files")]
+pytestmark = pytest.mark.stress
 
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])

@@ -539,12 +539,12 @@ def changing() -> None:
     close(f(np.ones(3)), np.full(3, 65.0))
 
 
-def test_eight_threads_at_once(no_files: None) -> None:
+def test_eight_threads_at_once() -> None:
     attack(1)
 
 
 @pytest.mark.stress
-def test_eight_threads_at_once_and_often(no_files: None) -> None:
+def test_eight_threads_at_once_and_often() -> None:
     attack(100)
 
 
@@ -662,7 +662,9 @@ def test_a_fork_while_another_thread_differentiates() -> None:
 
 @needs_fork
 @forks
-def test_a_fork_while_another_thread_writes_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fork_while_another_thread_writes_a_kernel(
+    monkeypatch: pytest.MonkeyPatch, files: None
+) -> None:
     """Garbage is not collected meanwhile: in the child it is again."""
     stop = Stop()
     optimise = pipeline.optimise

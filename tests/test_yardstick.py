@@ -15,8 +15,6 @@ import pytest
 import tracejit as tj
 import tracejit.numpy as tnp
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 RNG = np.random.default_rng(12)
 MATRIX = RNG.normal(size=(4, 3))
 POINT = RNG.normal(size=3)

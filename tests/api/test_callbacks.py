@@ -26,9 +26,6 @@ Wrap = Callable[[Any], Any]
 WRAPS: dict[str, Wrap] = {"eager": lambda f: f, "compiled": tj.function}
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 @pytest.fixture(params=list(WRAPS))
 def wrap(request: pytest.FixtureRequest) -> Wrap:
     """A function as it is, or compiled."""

@@ -12,8 +12,6 @@ import pytest
 
 import tracejit as tj
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.array([0.5, -1.0, 2.0])
 Y = np.array([1.0, 2.0, -0.5])
 Z = np.array([0.5 + 0.25j, -1.0 + 2.0j])

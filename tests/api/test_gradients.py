@@ -17,9 +17,6 @@ import tracejit as tj
 from tests.programs import assert_same
 from tracejit.support.errors import GradientError, NoGradientError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 X = np.array([[1.0, -2.0, 3.5], [0.25, 0.5, -0.75]])
 W = np.array([2.0, -0.5, 4.0])
 ONE = np.ones(3)

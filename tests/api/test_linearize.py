@@ -13,8 +13,6 @@ import tracejit as tj
 from tracejit.api.linearize import SecondHalf
 from tracejit.support.errors import ArityError, NoGradientError, RuleTypeError, SeedError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.array([0.5, -1.0, 2.0])
 Y = np.array([1.0, 2.0, -0.5])
 

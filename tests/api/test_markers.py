@@ -17,9 +17,6 @@ import tracejit as tj
 from tests.programs import assert_same
 from tracejit.support.errors import ArgumentError, RuleError, RuleTypeError, ValueNeededError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])
 ONE = np.ones(3)

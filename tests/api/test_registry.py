@@ -28,8 +28,6 @@ from tracejit.support.errors import (
     RuleTypeError,
 )
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 # The functions of NumPy's that the tests here give rules.
 REGISTERED = (np.unwrap, np.nanmedian, np.spacing, np.i0)
 

@@ -18,8 +18,6 @@ import pytest
 import tracejit as tj
 from tracejit.support.errors import ArgumentError, GradientError, RuleTypeError, SeedError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.array([0.5, -1.0, 2.0])
 Y = np.array([1.0, 2.0, -0.5])
 

@@ -11,8 +11,6 @@ import pytest
 import tracejit as tj
 from tracejit.support.exceptions import NoGradientError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.arange(6.0).reshape(3, 2) + 0.5
 W = np.array([0.3, -0.7])
 

@@ -12,8 +12,6 @@ import tracejit as tj
 from tracejit.ops.op import Op
 from tracejit.support.errors import TracejitError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.arange(6.0).reshape(3, 2) + 0.5
 
 

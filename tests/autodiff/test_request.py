@@ -15,9 +15,6 @@ from tests.programs import assert_same
 from tracejit.autodiff.request import Request, selected
 from tracejit.support.errors import GradientError, LeakedTensorError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])
 ONE = np.ones(3)

@@ -31,8 +31,6 @@ LAYERS, FEW_LAYERS = 32, 10
 SHAPE = (256, 512)  # 1 MB of float64
 NEARLY = 1e-13  # where tiles add up in another order
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 
 def layers(x: Any, w: Any, count: int = LAYERS) -> Any:
     """Layers whose values no tile can do without."""

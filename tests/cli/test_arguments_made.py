@@ -10,7 +10,7 @@ from tracejit.cli.arguments_made import arguments_for, attempts, saved_arguments
 from tracejit.cli.output import Refusal
 
 
-def test_every_form_of_argument(no_files):
+def test_every_form_of_argument():
     @tj.function
     def f(x, k, rate, scale, flags):
         return np.sum(x[k]) * rate * scale + np.sum(flags)
@@ -24,7 +24,7 @@ def test_every_form_of_argument(no_files):
     assert np.all(np.isfinite(kernel.forward(x, k, rate, scale, flags)))
 
 
-def test_sizes_are_free_to_choose(no_files):
+def test_sizes_are_free_to_choose():
     kernel = tj.function(lambda x, y: x @ y).kernel(tj.TensorSpec((None, 3)), tj.TensorSpec((3,)))
     assert arguments_for(kernel, {"n": 9})[0].shape == (9, 3)
     assert arguments_for(kernel)[0].shape == (size_of("n", {}), 3)
@@ -39,24 +39,24 @@ def test_sizes_are_free_to_choose(no_files):
         (lambda x: np.sum(np.linalg.cholesky(x)), "positive definite"),
     ],
 )
-def test_they_lie_where_the_function_is_finite(no_files, f, drawn):
+def test_they_lie_where_the_function_is_finite(f, drawn):
     kernel = tj.value_and_grad(f).kernel(np.eye(4) * 2.0)
     assert next(attempts(kernel))[0] == drawn
 
 
-def test_where_nothing_is_finite_it_says_so(no_files):
+def test_where_nothing_is_finite_it_says_so():
     kernel = tj.function(lambda x: np.sum(np.log(x * 0.0))).kernel(np.ones(3))
     with pytest.raises(Refusal, match=r"it answers inf or nan.*--arguments FILE.npz"):
         arguments_for(kernel)
 
 
-def test_a_generator_cannot_be_made(no_files):
+def test_a_generator_cannot_be_made():
     kernel = tj.function(lambda rng: rng.normal(size=3)).kernel(np.random.default_rng(0))
     with pytest.raises(Refusal, match="no random one can be made"):
         arguments_for(kernel)
 
 
-def test_saved_arguments(no_files, tmp_path):
+def test_saved_arguments(tmp_path):
     kernel = tj.function(lambda x, s: x * s).kernel(np.ones(3), np.float64(2.0))
     np.savez(tmp_path / "data.npz", x=np.arange(3.0), s=4.0)
     x, s = saved_arguments(kernel, str(tmp_path / "data.npz"))

@@ -215,7 +215,7 @@ def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_value_that_has_no_name_is_refused_and_nothing_runs(
-    no_files: None, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Should a word ever come past the graph: the emitter refuses it."""
     monkeypatch.setattr("tracejit.ir.value_names.identifier", str)

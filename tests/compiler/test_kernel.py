@@ -25,7 +25,7 @@ W = np.array([2.0, -0.5, 4.0])
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: None) -> Path:
     """A cache folder for one test."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(folder))

@@ -18,7 +18,7 @@ SINGULAR = np.zeros((2, 2))
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: None) -> None:
     monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))
 
 

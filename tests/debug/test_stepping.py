@@ -94,7 +94,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, commands: str) -> io.StringIO:
 
 @pytest.mark.parametrize("cache", [True, False])
 def test_set_trace_steps_into_the_text_of_the_kernel(
-    cache: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    cache: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Any, files: None
 ) -> None:
     monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))
     f = tj.value_and_grad(tj.function(loss, cache=cache))

@@ -26,9 +26,6 @@ from tracejit.trace.trees import map_tree
 Program = Callable[..., Any]
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 X = np.array([1.0, -2.0, 0.5])
 V = np.array([2.0, 0.25, -1.0])
 Y = np.array([3.0, 0.5, 4.0])

@@ -28,9 +28,6 @@ Y = np.array([3.0, 0.25, -1.0])
 ONE = np.ones(3)
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 @pytest.fixture
 def derived(monkeypatch: pytest.MonkeyPatch) -> list[Graph]:
     """The graphs of derivatives that are compiled from here on."""

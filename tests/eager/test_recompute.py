@@ -26,8 +26,6 @@ from tests.tensorflow.modes import MODES, Program, plain
 from tracejit.support.errors import NoGradientError, TracejitError
 from tracejit.trace.eager import EAGER
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 
 @pytest.fixture(autouse=True)
 def nothing_left_open() -> Iterator[None]:

@@ -28,9 +28,6 @@ X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 class Pair(NamedTuple):
     x: Any
     y: Any

@@ -21,9 +21,6 @@ Y = np.array([3.0, 0.25, -1.0])
 ONE = np.ones(3)
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 @pytest.fixture
 def kernels(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The kernels made from here on; none is known at first."""

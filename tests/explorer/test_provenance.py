@@ -112,7 +112,7 @@ def test_a_text_of_another_kernel_falls_back_to_its_comments() -> None:
     assert mixed.pieces == list(cited_pieces(one.source))
 
 
-def test_a_kernel_from_disk_is_known_as_well_as_one_made_now() -> None:
+def test_a_kernel_from_disk_is_known_as_well_as_one_made_now(files: None) -> None:
     def f(x: Any) -> Any:
         return np.sum(np.sin(x) * np.cos(x))
 

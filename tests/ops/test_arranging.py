@@ -13,8 +13,6 @@ import tracejit as tj
 from tests.interpret import record, run
 from tracejit.support.errors import InPlaceError, ShapeError, UnsupportedError, ValueNeededError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.array([[3.0, 1.0, 2.0], [0.5, 4.0, 0.0]])
 V = np.array([0.0, 2.0, -1.0, 0.5])
 N = np.array([2, 0, 1])

@@ -12,8 +12,6 @@ import tracejit as tj
 import tracejit.numpy as tnp
 from tracejit.support.errors import TracejitError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 SIZE = 3
 X = np.random.default_rng(0).normal(size=(SIZE, 4, 3, 2))
 ROWS = np.array([[0, 0, 3], [1, 3, 2], [2, -1, 2]])

@@ -27,9 +27,6 @@ STEP = 1e-6
 EVERY_MODE = pytest.mark.parametrize("mode", MODES)
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 def rng(seed: int = 5) -> np.random.Generator:
     """A generator of its own for each use."""
     return np.random.default_rng(seed)

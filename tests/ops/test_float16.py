@@ -19,8 +19,6 @@ from table import Sample
 
 import tracejit as tj
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 HALF, LARGEST = np.float16, 65_504.0
 SAMPLES_OF_AN_OP = 1
 SCALES = (1.0, 30.0)

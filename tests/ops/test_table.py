@@ -13,8 +13,6 @@ from tests.ops.properties.registry import assert_properties, checked
 from tracejit.ops import sized  # noqa: F401
 from tracejit.ops.op import COMPOSITES, OPS
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 # Ops that no NumPy call records, and why that is so.
 WITHOUT_SAMPLES = {
     "size": "it has no operands: tests/test_sizes.py",

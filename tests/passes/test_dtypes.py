@@ -12,8 +12,6 @@ import pytest
 
 import tracejit as tj
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 DTYPES = ("?", "i1", "u8", "i4", "f2", "f4", "f8", "c8", "c16")
 SHAPES: dict[str, tuple[Any, Any]] = {
     "scalar": ((), ()),

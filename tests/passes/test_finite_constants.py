@@ -17,8 +17,6 @@ from tracejit.passes.dce import drop_dead
 from tracejit.passes.emission import OutOfRange, check_merged
 from tracejit.passes.factoring import factor_sums
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 LIMITS = {"f4": np.finfo("f4"), "f8": np.finfo("f8")}
 
 # Every way in which two constants, p and q, may meet in an expression of x and y.

@@ -8,8 +8,6 @@ import pytest
 import tracejit as tj
 from tracejit.scipy import integrate
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 
 @pytest.mark.parametrize(
     ("call", "words"),

@@ -9,8 +9,6 @@ import scipy.linalg
 import tracejit as tj
 from tracejit.scipy import linalg
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 A = np.array([[2.0, 0.3], [0.1, 1.5]])
 B = np.array([1.0, -2.0])
 

@@ -11,8 +11,6 @@ import tracejit as tj
 from tests.programs import assert_same
 from tracejit.scipy import ndimage
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 RNG = np.random.default_rng(5)
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap", "grid-wrap", "grid-mirror")
 

@@ -9,8 +9,6 @@ import scipy.stats
 import tracejit as tj
 from tracejit.scipy import stats
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 DENSITIES = ("pdf", "logpdf")
 PROBABILITIES = ("cdf", "sf", "logcdf", "logsf")
 QUANTILES = ("ppf", "isf")

@@ -17,11 +17,6 @@ from tracejit.support.errors import TracejitError
 X = np.arange(3.0)
 
 
-@pytest.fixture(autouse=True)
-def in_memory(no_files: None) -> None:
-    """Kernels stay in memory."""
-
-
 @tj.function
 def itself(x: Any) -> Any:
     """What it is given: as Python the array, as a kernel a new one."""

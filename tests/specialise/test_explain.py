@@ -17,11 +17,6 @@ from tracejit.support.exceptions import TracejitError
 X = np.ones((2, 3))
 
 
-@pytest.fixture(autouse=True)
-def in_memory(no_files: None) -> None:
-    """Kernels stay in memory."""
-
-
 def test_without_a_kernel_it_says_so() -> None:
     f = tj.function(lambda x: x, name="nothing")
     assert f.explain() == "nothing has no kernel yet: the first call makes one."

@@ -23,7 +23,7 @@ from tracejit.support.errors import ArgumentError, ArityError, LeakedTensorError
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: None) -> Path:
     """A cache folder for one test."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(folder))

@@ -24,7 +24,7 @@ calls: list[int] = []
 
 
 @pytest.fixture(autouse=True)
-def watched(monkeypatch: pytest.MonkeyPatch, no_files: None) -> None:
+def watched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_CHECK", "1")
     calls.clear()
 

@@ -20,11 +20,6 @@ from tracejit.specialise.reasons import READS, SENTENCES, differences, reason_fo
 from tracejit.trace.signature import Call, take_apart
 
 
-@pytest.fixture(autouse=True)
-def in_memory(no_files: None) -> None:
-    """Kernels stay in memory."""
-
-
 class Point(NamedTuple):
     x: Any
     y: Any

@@ -18,9 +18,6 @@ from tracejit.support.errors import ArgumentError
 X = np.array([1.0, -2.0, 0.5])
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 class Pair(NamedTuple):
     x: Any
     y: Any

@@ -199,7 +199,7 @@ def test_a_wrong_value_is_an_error_and_sets_nothing(settings: dict[str, object],
 
 @pytest.mark.parametrize("name", ["disable", "check", "verify", "log", "dump"])
 def test_a_wrong_variable_is_an_error_of_the_call(
-    monkeypatch: pytest.MonkeyPatch, no_files: None, name: str
+    monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     variable = SETTINGS[name].variable
     monkeypatch.setenv(variable, "perhaps")
@@ -230,7 +230,7 @@ def test_a_relative_folder_where_it_is_allowed(
         assert default_path() == tmp_path / "kernels"
 
 
-def test_disable_holds_for_functions_that_have_kernels(no_files: None, capsys) -> None:
+def test_disable_holds_for_functions_that_have_kernels(capsys) -> None:
     @tj.function
     def twice(x):
         print("Python runs")  # noqa: T201
@@ -251,7 +251,7 @@ def test_disable_holds_for_functions_that_have_kernels(no_files: None, capsys) -
     assert capsys.readouterr().out == ""
 
 
-def test_threads_of_kernels_that_are_there_follow(no_files: None) -> None:
+def test_threads_of_kernels_that_are_there_follow() -> None:
     @tj.function
     def total(x):
         return np.sum(np.exp(np.sin(x) * 2.0 - x))

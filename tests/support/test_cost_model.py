@@ -76,7 +76,6 @@ def test_a_figure_that_there_is_not_is_refused() -> None:
     assert costs() is DEFAULT
 
 
-@pytest.mark.usefixtures("no_files")
 def test_the_key_of_a_kernel_depends_on_the_model() -> None:
     def key() -> str:
         return tj.function(lambda x: np.sum(x * x)).kernel(np.ones(3)).name

@@ -21,7 +21,7 @@ def test_nobody_listens_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     log("compile", lambda: pytest.fail("made a text for nobody"))
 
 
-def test_a_kernel_is_logged_with_its_reason(no_files: None, caplog: Any) -> None:
+def test_a_kernel_is_logged_with_its_reason(caplog: Any) -> None:
     f = tj.function(lambda x: x * 2.0)
     with caplog.at_level(logging.INFO, logger="tracejit"):
         f(np.ones(3))
@@ -35,7 +35,7 @@ def test_a_kernel_is_logged_with_its_reason(no_files: None, caplog: Any) -> None
     assert "because x had dtype float32; kernel 1 has float64" in again[1]
 
 
-def test_a_kernel_from_the_cache_is_logged_as_such(tmp_path: Any, caplog: Any) -> None:
+def test_a_kernel_from_the_cache_is_logged_as_such(tmp_path: Any, files: None, caplog: Any) -> None:
     with tj.config(cache_dir=tmp_path), caplog.at_level(logging.INFO, logger="tracejit.compile"):
         for _ in range(2):
             tj.function(abs_of)(np.ones(3))
@@ -47,7 +47,7 @@ def abs_of(x: Any) -> Any:
     return np.abs(x)
 
 
-def test_a_fallback_is_logged(no_files: None, caplog: Any) -> None:
+def test_a_fallback_is_logged(caplog: Any) -> None:
     counts = [0]
 
     @tj.function
@@ -63,7 +63,7 @@ def test_a_fallback_is_logged(no_files: None, caplog: Any) -> None:
     assert "test_event_log.py:" in record.getMessage()
 
 
-def test_the_setting_writes_to_stderr(no_files: None, capsys: Any) -> None:
+def test_the_setting_writes_to_stderr(capsys: Any) -> None:
     with tj.config(log="compile"):
         tj.function(lambda x: x + 3.0)(np.ones(3))
     tj.function(lambda x: x + 4.0)(np.ones(3))

@@ -124,7 +124,7 @@ def test_it_can_be_turned_off(terminal: Terminal, monkeypatch: pytest.MonkeyPatc
     assert not is_wanted()
 
 
-def test_a_long_recording_says_so(terminal: Terminal, no_files: None) -> None:
+def test_a_long_recording_says_so(terminal: Terminal) -> None:
     @tj.function
     def slow(x):
         for _ in range(3):

@@ -44,6 +44,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Kernels are files: they are run from there."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path_factory.mktemp("words")))
+        patch.delenv("TRACEJIT_CACHE")
         yield
 
 

@@ -21,8 +21,6 @@ import tracejit as tj
 from tests.test_corners import check, drained, error_everywhere, everywhere
 from tracejit.support.errors import NoGradientError, RuleError, RuleTypeError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 
 def c(value: Any) -> np.ndarray:
     """A float64 array."""

@@ -28,8 +28,6 @@ from tracejit.support.errors import (
     TapeArgumentError,
 )
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 
 def c(value: Any) -> np.ndarray:
     """A float64 array."""

@@ -20,9 +20,6 @@ from tests.programs import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
 from tests.tensorflow.namespace import V, c
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 EVERY_MODE = pytest.mark.parametrize("mode", MODES)
 sg = tj.stop_gradient
 

@@ -22,9 +22,6 @@ ZERO = tj.UnconnectedGradients.ZERO
 MODES: dict[str, Callable[[Any], Any]] = {"eager": lambda f: f, "compiled": tj.function}
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 @pytest.fixture(params=list(MODES))
 def run(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Run a program eagerly, or twice as a compiled function."""

@@ -104,9 +104,6 @@ def assert_answer(found: Any, wanted: Any) -> None:
         np.testing.assert_allclose(found, wanted, rtol=BOUND, atol=0.0)
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_value_and_gradients_are_those_on_record(number: str, mode: str) -> None:

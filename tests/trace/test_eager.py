@@ -12,7 +12,7 @@ import operator
 import threading
 import tracemalloc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,9 +36,8 @@ Y = np.array([3.0, 0.25, -1.0])
 
 
 @pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Kernels stay in memory, and no test leaves a tape open."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+def nobody_watches_at_the_end() -> Iterator[None]:
+    """No test leaves a tape open."""
     yield
     assert nobody_watches()
 

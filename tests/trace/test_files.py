@@ -77,7 +77,7 @@ def test_an_origin_names_function_and_file() -> None:
 
 
 @pytest.mark.parametrize("transform", [tj.function, tj.grad, tj.hessian, tj.jacobian])
-def test_every_header_names_the_file(transform: Any, no_files: None) -> None:
+def test_every_header_names_the_file(transform: Any) -> None:
     kernel = transform(loss).kernel(np.ones(3))
     file = "/".join(__name__.split(".")) + ".py"
     assert f"    file         {file}\n" in kernel.source
@@ -85,7 +85,7 @@ def test_every_header_names_the_file(transform: Any, no_files: None) -> None:
     assert __file__ not in kernel.source
 
 
-def test_the_line_is_told_by_the_module_that_runs_and_not_by_its_text(no_files: None) -> None:
+def test_the_line_is_told_by_the_module_that_runs_and_not_by_its_text() -> None:
     kernel = tj.grad(loss).kernel(np.ones(3))
     place = f"test_files.py:{loss.__code__.co_firstlineno}"
     assert kernel.place == place

@@ -27,9 +27,6 @@ F4 = np.float32
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 def given(*args: Any, **kwargs: Any) -> Call:
     """What a method is called with."""
     return args, kwargs

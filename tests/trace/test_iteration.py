@@ -14,8 +14,6 @@ from tests.programs import assert_same
 from tracejit.specialise.arguments import plain_leaf
 from tracejit.trace.trees import map_tree
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.arange(1.0, 7.0).reshape(2, 3)
 MASK = np.array([False, True] * 3)
 

@@ -12,6 +12,7 @@ import tracejit as tj
 import tracejit.numpy as tnp
 from tests.random_triangles import differs
 from tests.trace.test_rerolling import derivatives, fresh, loops_in, nodes_of
+from tests.unrolled import unrolled
 from tracejit.support.cost_model import assuming
 from tracejit.trace.moving_numbers import course
 
@@ -21,11 +22,6 @@ def small_loops() -> Iterator[None]:
     """Roll small loops, too."""
     with assuming(least_sized_nodes=20):
         yield
-
-
-def unrolled() -> Any:
-    """Roll none."""
-    return assuming(least_rolled_nodes=10**9, least_sized_nodes=10**9)
 
 
 def cholesky(a):

@@ -11,8 +11,6 @@ import tracejit as tj
 from tracejit.ops.op import HANDLERS
 from tracejit.trace.namespaces import namespace, recordable, recorded_argument
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 
 def twice(x, times=2):
     """A library's function."""

@@ -15,7 +15,6 @@ from tests.programs import assert_same
 from tracejit.support.errors import TracejitError
 
 pytestmark = [
-    pytest.mark.usefixtures("no_files"),
     pytest.mark.filterwarnings("ignore::tracejit.TracejitWarning"),
 ]
 

@@ -13,8 +13,6 @@ import tracejit as tj
 import tracejit.numpy as tnp
 from tracejit.support.errors import InPlaceError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 M = np.random.default_rng(3).normal(size=(3, 4))
 
 

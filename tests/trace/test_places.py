@@ -343,7 +343,7 @@ CITED = {
 
 @pytest.mark.parametrize("name", CITED)
 def test_of_several_statements_on_a_line_the_one_that_computes_is_cited(
-    module: Any, name: str, no_files: None
+    module: Any, name: str
 ) -> None:
     function = tj.function(module(STATEMENTS)[name])
     function(VECTOR + 1.0)

@@ -15,7 +15,6 @@ from tests.programs import assert_same
 from tracejit.trace.recorded_matrix import RecordedMatrix, same_memory
 
 pytestmark = [
-    pytest.mark.usefixtures("no_files"),
     pytest.mark.filterwarnings("ignore::tracejit.TracejitWarning"),
     pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning"),
 ]

@@ -12,6 +12,7 @@ import tracejit as tj
 import tracejit.numpy as tnp
 from tests.random_loops import differs
 from tests.trace.loop_programs import LOOPS, Cell, normal
+from tests.unrolled import unrolled
 from tracejit.ir.graph import Node
 from tracejit.ops.control_flow import LOOP
 from tracejit.support.cost_model import assuming
@@ -61,11 +62,6 @@ def small_loops() -> Iterator[None]:
     """Roll small loops, too."""
     with assuming(least_rolled_nodes=100):
         yield
-
-
-def unrolled() -> Any:
-    """Roll none."""
-    return assuming(least_rolled_nodes=10**9, least_sized_nodes=10**9)
 
 
 def fresh(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,8 +18,6 @@ import tracejit as tj
 import tracejit.scipy.linalg
 from tests.programs import assert_same
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 VECTOR = np.arange(3.0)
 SPD = np.diag([4.0, 3.0, 2.0]) + 1.0
 T = "tracejit.scipy"

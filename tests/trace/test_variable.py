@@ -25,9 +25,6 @@ N = np.array([3, 1, 2])
 MODES: dict[str, Callable[[Any], Any]] = {"eager": lambda f: f, "compiled": tj.function}
 
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
-
 @pytest.fixture(params=list(MODES))
 def wrap(request: pytest.FixtureRequest) -> Any:
     """A program as it is, or compiled."""

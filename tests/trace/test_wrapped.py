@@ -19,7 +19,6 @@ from tracejit.trace.wrapped import has_wrapped_inside, is_wrapped, unwrapped
 pandas = pytest.importorskip("pandas")
 xarray = pytest.importorskip("xarray")
 pytestmark = [
-    pytest.mark.usefixtures("no_files"),
     pytest.mark.filterwarnings("ignore::tracejit.TracejitWarning"),
 ]
 

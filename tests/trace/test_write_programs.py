@@ -24,8 +24,6 @@ from tests.ops.program import extrapolated
 from tests.programs import assert_same
 from tracejit.support.errors import InPlaceError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 FEW = settings(
     max_examples=30,
     deadline=None,

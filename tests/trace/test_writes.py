@@ -18,8 +18,6 @@ import tracejit.numpy as tnp
 from tests.ops.program import extrapolated
 from tracejit.support.errors import InPlaceError, TracejitError
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=6)
 M = RNG.normal(size=(4, 5))

@@ -20,7 +20,7 @@ from tracejit.trace.capture.ambient import (
 )
 from tracejit.trace.capture.captures import Captures
 
-pytestmark = pytest.mark.usefixtures("no_files", "as_before")
+pytestmark = pytest.mark.usefixtures("as_before")
 
 X = np.array([1.0, 2.0, 3.0])
 THIRD = Decimal(1)

@@ -14,8 +14,6 @@ import pytest
 import tracejit as tj
 from tracejit.trace.capture.captures import Captures
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.array([1.0, 2.0, 3.0])
 
 

@@ -191,7 +191,7 @@ HASHABLE = [
 
 
 @pytest.mark.parametrize("group", HASHABLE)
-def test_no_two_values_share_a_kernel(group: list[Any], no_files: None) -> None:
+def test_no_two_values_share_a_kernel(group: list[Any]) -> None:
     """As an argument, inside one, as its key, and as what is captured."""
     x = np.ones(1)
     cell: list[Any] = [None]

@@ -11,8 +11,6 @@ import pytest
 import tracejit as tj
 from tracejit.trace.capture.freezing import FrozenArrays
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.array([1.0, 2.0, 3.0])
 
 

@@ -7,13 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
-
-pytestmark = pytest.mark.usefixtures("no_files")
 
 X = np.array([1.0, 2.0])
 NUMBERS = [0, 1, 2, True, False, 0.0, -0.0, 1.0, 2.5, math.nan, math.inf, None, "1", b"1"]

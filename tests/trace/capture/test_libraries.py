@@ -14,8 +14,6 @@ from tracejit.trace.capture.access_paths import OWN
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.libraries import is_of_library, kept_names, library_parts
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 X = np.array([1.0, 2.0, 3.0])
 Case = tuple[Callable[[Any], Any], Callable[[], Any]]
 

@@ -12,8 +12,6 @@ import pytest
 import tracejit as tj
 from tracejit.trace.capture.operands import arrays_read
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 SIZE = 20_000
 X = np.linspace(0.5, 1.5, SIZE)
 W = np.linspace(1.0, 2.0, SIZE)
