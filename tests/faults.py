@@ -384,4 +384,172 @@ FAULTS = (
         "return whole",
         ("tests/api/test_transforms.py",),
     ),
+    # Loops
+    Fault(
+        "a loop that is left by break runs its else",
+        "local[BREAKS] = np.logical_not(go_on)",
+        "local[BREAKS] = go_on",
+        ("tests/trace/test_closing.py",),
+    ),
+    Fault(
+        "what a step changes is taken for what the first step had",
+        "if not is_same(local.get(name), value):",
+        "if name not in local:",
+        ("tests/trace/test_closing.py tests/trace/test_loop_syntax.py",),
+    ),
+    Fault(
+        "both outcomes of a decision in a loop follow one side",
+        "for outcome in (True, False)]\n        decision",
+        "for outcome in (True, True)]\n        decision",
+        ("tests/trace/test_closing.py",),
+    ),
+    Fault(
+        "what moves by the step before does not move",
+        "new = {one for one, out in pairs if out in moving} - moving",
+        "new = {one for one, out in pairs if out in moving} & moving",
+        ("tests/autodiff/test_loops.py",),
+    ),
+    Fault(
+        "a cotangent of the last step begins anew",
+        "zeros(recording, bar.type) if finals[k] is None else like(finals[k], bar)",
+        "zeros(recording, bar.type)",
+        ("tests/autodiff/test_loops.py",),
+    ),
+    Fault(
+        "loops of different lengths share their steps",
+        'return {node for node in makers if is_counted(node) and node.params["length"] == length}',
+        'return {node for node in makers if is_counted(node) and node.params["length"] >= length}',
+        ("tests/passes/test_loop_residuals.py",),
+    ),
+    Fault(
+        "the rows of a batched loop lie step by step",
+        "return np.moveaxis(result, 1, 0) if is_stacked else result",
+        "return result",
+        ("tests/autodiff/test_batched_loops.py",),
+    ),
+    Fault(
+        "an element of a batch goes on after its end",
+        "chosen_by(going, *self._tensors(out, batch.known[value]))._value",
+        "batch.known.get(out, out)",
+        ("tests/autodiff/test_batched_loops.py",),
+    ),
+    Fault(
+        "both sides of a condition have the derivative of the last",
+        "sides = [record_side(recording, partial(outputs, body)) for body in self.bodies]",
+        "sides = [record_side(recording, partial(outputs, self.bodies[-1])) for _ in self.bodies]",
+        ("tests/test_control_flow_programs.py",),
+    ),
+    # Exported modules
+    Fault(
+        "nan has no text in an exported module",
+        'if type(value) is float and not math.isfinite(value):\n            return f"{self',
+        'if type(value) is float and math.isinf(value):\n            return f"{self',
+        ("tests/api/test_export.py",),
+    ),
+    Fault(
+        "a variable of an exported module hides a parameter",
+        'while word in self.taken:\n            word += "_"',
+        'if "__" in word:\n            word += "_"',
+        ("tests/api/test_export.py",),
+    ),
+    Fault(
+        "an exported module takes arrays of any order",
+        'tests.append(f"not {text}.flags.c_contiguous")',
+        'tests.append("False")',
+        ("tests/api/test_export.py",),
+    ),
+    Fault(
+        "an exported module takes containers of other keys",
+        "test = f\"{self.names.known('list')}({text}) != {keys}\"",
+        "test = f\"{self.names.known('len')}({text}) != len({keys})\"",
+        ("tests/api/test_export.py",),
+    ),
+    # Pages of the explorer
+    Fault(
+        "code is shown as it is",
+        "return html.escape(shown)",
+        "return html.escape(shown, quote=False)",
+        ("tests/explorer/test_highlight.py tests/explorer/test_page.py",),
+    ),
+    Fault(
+        "a fact of a kernel is shown as it is",
+        "<dd>{escaped(text)}</dd>",
+        "<dd>{text}</dd>",
+        ("tests/explorer/test_page.py",),
+    ),
+    Fault(
+        "a type in the drawing is shown as it is",
+        'y="{center.y - 3:.0f}">{escaped(box.title)}</text>',
+        'y="{center.y - 3:.0f}">{box.title}</text>',
+        ("tests/explorer/test_drawing.py tests/explorer/test_page.py",),
+    ),
+    # Eager tapes
+    Fault(
+        "a tape that is stopped goes on",
+        'self._recording("stop_recording")\n        self._close()',
+        'self._recording("stop_recording")',
+        ("tests/eager/test_tape.py",),
+    ),
+    Fault(
+        "a tape that is reset keeps what it saw",
+        'self._recording("reset")\n        self._window.clear()',
+        'self._recording("reset")',
+        ("tests/eager/test_tape.py",),
+    ),
+    Fault(
+        "one kernel serves windows whose ends differ",
+        "key = (tuple(window.words), tuple(places), len(ys), extra_types, kind)",
+        "key = (tuple(window.words), len(places), len(ys), extra_types, kind)",
+        ("tests/eager/test_window_gradient.py",),
+    ),
+    Fault(
+        "a number that changes is baked into a window's kernel",
+        "return known.numbers == numbers or known.dynamic.issuperset(_changed(known, numbers))",
+        "return len(known.numbers) == len(numbers)",
+        ("tests/eager/test_window_gradient.py",),
+    ),
+    Fault(
+        "Variables that are not trained are watched",
+        "if not (self.accessed and variable.trainable):",
+        "if not self.accessed:",
+        ("tests/eager/test_tape.py", "tests/tensorflow/test_facts_tapes.py"),
+    ),
+    Fault(
+        "an accumulator takes one primal twice",
+        "if len({id(primal) for primal in self._primals}) < len(self._primals):",
+        "if not self._primals:",
+        ("tests/eager/test_accumulator.py",),
+    ),
+    Fault(
+        "what is computed again reads Variables as they are now",
+        "generators.replayed(), EAGER.reading_as_of(since):",
+        "generators.replayed():",
+        ("tests/eager/test_recompute.py",),
+    ),
+    # Files of the cache
+    Fault(
+        "the kernels used last are deleted first",
+        "key=lambda use: use.time, reverse=True):",
+        "key=lambda use: use.time):",
+        ("tests/cache/test_eviction.py tests/cache/test_store.py",),
+    ),
+    Fault(
+        "a link in the cache is followed",
+        'flags |= 0 if follow else getattr(os, "O_NOFOLLOW", 0)',
+        "flags |= 0",
+        ("tests/cache/test_folder.py tests/cache/test_store.py",),
+    ),
+    # Arguments
+    Fault(
+        "an array of any dtype passes for another",
+        "found = [kind, HasDtype(self.type.dtype), HasShape(self.type.shape)]",
+        "found = [kind, HasShape(self.type.shape)]",
+        ("tests/trace/test_signature.py tests/specialise/test_arguments.py",),
+    ),
+    Fault(
+        "arrays of several orders share a kernel that keeps one",
+        "return [*found, InOrder()] if in_order else found",
+        "return found",
+        ("tests/specialise/test_reasons.py tests/trace/test_signature.py",),
+    ),
 )

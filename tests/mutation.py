@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,14 +50,16 @@ class Finding(NamedTuple):
     seconds: float
 
 
-def place_of(fault: Fault, package: Path) -> Path:
+def modules_of(package: Path) -> dict[Path, str]:
+    """The modules of a package, with their texts."""
+    return {path: path.read_text("utf-8") for path in sorted(package.rglob("*.py"))}
+
+
+def place_of(fault: Fault, modules: Mapping[Path, str]) -> Path:
     """The module in which a fault's text stands; raises FaultError unless it stands there once in
     the whole package."""
-    found = {
-        path: count
-        for path in sorted(package.rglob("*.py"))
-        if (count := path.read_text("utf-8").count(fault.before))
-    }
+    found = {path: text.count(fault.before) for path, text in modules.items()}
+    found = {path: count for path, count in found.items() if count}
     if list(found.values()) != [1]:
         where = ", ".join(f"{count} in {path}" for path, count in found.items()) or "gone"
         raise FaultError(f"{fault.name}: the text is not there once: {where}\n    {fault.before}")
@@ -98,8 +100,9 @@ class MutatedTree:
 
     def find(self, fault: Fault, runs: Sequence[str]) -> Finding:
         """Try one fault: the first test that fails in any of these runs of pytest."""
-        path = place_of(fault, self.package)
-        text = path.read_text("utf-8")
+        modules = modules_of(self.package)
+        path = place_of(fault, modules)
+        text = modules[path]
         path.write_text(text.replace(fault.before, fault.after), "utf-8")
         started = time.perf_counter()
         try:
@@ -137,8 +140,9 @@ def main() -> int:
     faults = chosen(options.words)
     with tempfile.TemporaryDirectory(prefix="tracejit-mutation.") as folder:
         tree = MutatedTree(options.tree.resolve(), Path(folder) / "tree")
+        modules = modules_of(tree.package)
         for fault in faults:
-            place_of(fault, tree.package)
+            place_of(fault, modules)
         own = [options.tests] if options.tests else []
         if not options.unchecked:
             for arguments in own or dict.fromkeys(run for fault in faults for run in fault.tests):

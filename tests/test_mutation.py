@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults import FAULTS, Fault
-from tests.mutation import ROOT, FaultError, MutatedTree, chosen, place_of
+from tests.mutation import ROOT, FaultError, MutatedTree, chosen, modules_of, place_of
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +39,19 @@ def package_of(folder: Path, *texts: str) -> Path:
 def test_a_fault_has_its_place_by_its_text(tmp_path: Path) -> None:
     fault = Fault("a sign", "return x", "return -x", ())
     package = package_of(tmp_path, "def f(x):\n    return x\n", "pass\n")
-    assert place_of(fault, package).name == "module_0.py"
+    assert place_of(fault, modules_of(package)).name == "module_0.py"
     package_of(tmp_path, "def f(y):\n    return y\n")
     with pytest.raises(FaultError, match="a sign: the text is not there once: gone"):
-        place_of(fault, package)
+        place_of(fault, modules_of(package))
     package_of(tmp_path, "def f(x):\n    return x\n", "def g(x):\n    return x\n")
     with pytest.raises(FaultError, match=r"1 in .*module_0.py, 1 in .*module_1.py"):
-        place_of(fault, package)
+        place_of(fault, modules_of(package))
+
+
+def test_the_text_of_every_fault_stands_in_the_package_once() -> None:
+    modules = modules_of(ROOT / "tracejit")
+    for fault in FAULTS:
+        place_of(fault, modules)
 
 
 def test_faults_are_chosen_by_words() -> None:
@@ -56,6 +62,6 @@ def test_faults_are_chosen_by_words() -> None:
 
 
 def test_every_fault_changes_something_and_has_tests() -> None:
-    assert len(FAULTS) >= 50
+    assert len(FAULTS) >= 80
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
     assert all(fault.before != fault.after and fault.tests for fault in FAULTS)

@@ -18,12 +18,13 @@ from tracejit.compiler import pipeline
 from tracejit.support.cost_model import assuming
 
 FEW = settings(
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
 )
+MANY = settings(FEW, max_examples=1_000, derandomize=False, print_blob=True)
 T, N = 7, 4
 
 
@@ -444,8 +445,7 @@ def w_like(y: Any) -> Any:
     return np.outer(y, y) @ y
 
 
-@FEW
-@given(
+BODIES: dict[str, Any] = dict(
     lines=st.lists(st.sampled_from(LINES), min_size=1, max_size=3),
     is_handed_on=st.booleans(),
     total=st.sampled_from(SUMS),
@@ -456,7 +456,22 @@ def w_like(y: Any) -> Any:
     special=st.sampled_from([0, 0, 1]),
     seed=st.integers(0, 1000),
 )
-def test_random_bodies(
+
+
+@FEW
+@given(**BODIES)
+def test_random_bodies(**drawn: Any) -> None:
+    check_random_bodies(**drawn)
+
+
+@pytest.mark.nightly
+@MANY
+@given(**BODIES)
+def test_nightly_random_bodies(**drawn: Any) -> None:
+    check_random_bodies(**drawn)
+
+
+def check_random_bodies(
     lines: Any,
     is_handed_on: bool,
     total: Any,
@@ -467,6 +482,8 @@ def test_random_bodies(
     special: int,
     seed: int,
 ) -> None:
+    """A scan whose body has these lines is what the exact kernel computes."""
+
     def f(w: Any, a: Any, xs: Any) -> Any:
         def step(carry: Any, x: Any) -> Any:
             h, c, t = carry
@@ -496,8 +513,7 @@ def test_random_bodies(
         assert_close_to_exact(f, (w, a, xs), grad=3)
 
 
-@FEW
-@given(
+BODIES_BY_NUMBER: dict[str, Any] = dict(
     lines=st.lists(st.sampled_from(LINES), min_size=1, max_size=2),
     total=st.sampled_from(SUMS),
     shift=st.integers(0, 2),
@@ -505,9 +521,26 @@ def test_random_bodies(
     writes=st.booleans(),
     seed=st.integers(0, 1000),
 )
-def test_random_bodies_by_number(
+
+
+@FEW
+@given(**BODIES_BY_NUMBER)
+def test_random_bodies_by_number(**drawn: Any) -> None:
+    check_random_bodies_by_number(**drawn)
+
+
+@pytest.mark.nightly
+@MANY
+@given(**BODIES_BY_NUMBER)
+def test_nightly_random_bodies_by_number(**drawn: Any) -> None:
+    check_random_bodies_by_number(**drawn)
+
+
+def check_random_bodies_by_number(
     lines: Any, total: Any, shift: int, length: int, writes: bool, seed: int
 ) -> None:
+    """Loops by number, one in the other, are what the exact kernel computes."""
+
     def f(w: Any, a: Any, xs: Any) -> Any:
         def outer(i: Any, value: Any) -> Any:
             def inner(j: Any, value: Any) -> Any:

@@ -14,12 +14,13 @@ import tracejit as tj
 from tests.against_exact import assert_close_to_exact, code, with_special
 
 FEW = settings(
-    max_examples=40,
+    max_examples=24,
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
 )
+MANY = settings(FEW, max_examples=1_000, derandomize=False, print_blob=True)
 LINES: tuple[Callable[..., Any], ...] = (
     lambda a, m, x: np.tanh(x - a),
     lambda a, m, x: x @ m,
@@ -46,8 +47,7 @@ ENDS: tuple[Callable[[list[Any]], Any], ...] = (
 )
 
 
-@FEW
-@given(
+PARTS: dict[str, Any] = dict(
     lines=st.lists(st.sampled_from(LINES), min_size=1, max_size=3),
     end=st.sampled_from(ENDS),
     count=st.integers(2, 6),
@@ -58,7 +58,22 @@ ENDS: tuple[Callable[[list[Any]], Any], ...] = (
     special=st.integers(0, 2),
     seed=st.integers(0, 1000),
 )
-def test_loops_over_parts(
+
+
+@FEW
+@given(**PARTS)
+def test_loops_over_parts(**drawn: Any) -> None:
+    check_loops_over_parts(**drawn)
+
+
+@pytest.mark.nightly
+@MANY
+@given(**PARTS)
+def test_nightly_loops_over_parts(**drawn: Any) -> None:
+    check_loops_over_parts(**drawn)
+
+
+def check_loops_over_parts(
     lines: Any,
     end: Any,
     count: int,
@@ -69,6 +84,8 @@ def test_loops_over_parts(
     special: int,
     seed: int,
 ) -> None:
+    """A loop of Python's over parts is what the exact kernel computes."""
+
     def f(a: Any, m: Any, x: Any) -> Any:
         numbers = range(count)[:: -1 if order == "down" else 1]
         parts = []

@@ -630,7 +630,7 @@ def check_same(found: list[Any], expected: list[Any], bound: float) -> None:
 MANY = settings(max_examples=1_000, derandomize=False, print_blob=True)
 
 
-@settings(max_examples=40)
+@settings(max_examples=24)
 @given(programs())
 def test_random_programs_have_one_gradient(program: Program) -> None:
     check_gradient(program)
@@ -657,7 +657,7 @@ def check_gradient(program: Program) -> None:
         check_same(way(f, args, moving), expected, 1e-13)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(programs())
 def test_random_programs_have_one_second_derivative(program: Program) -> None:
     check_second_derivative(program)

@@ -7,6 +7,7 @@ value nor the gradient does: sizes, products of sizes, products of many factors.
 from __future__ import annotations
 
 import importlib
+import itertools
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -123,11 +124,30 @@ def check_gradient(call: Callable[..., Any], args: tuple[Any, ...], tolerance: f
         np.testing.assert_allclose(half, double, rtol=0.0, atol=4.0 * tolerance * size)
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.op)
+COMPARED = [one for one in SAMPLES if not any(word in one.op for word in CHOOSING)]
+SCALED = list(itertools.product(COMPARED, SCALES))
+BY_DAY = [SCALED[2 * number + number // 2 % 2] for number in range(len(COMPARED))]
+"""Each sample in one of the scales: two samples in one, the next two in the other."""
+BY_NIGHT = [SCALED[2 * number + 1 - number // 2 % 2] for number in range(len(COMPARED))]
+
+
+def name_of(given: Any) -> str:
+    return given.op if isinstance(given, Sample) else str(given)
+
+
+@pytest.mark.parametrize(("sample", "scale"), BY_DAY, ids=name_of)
 def test_a_sample_in_float16(sample: Sample, scale: float) -> None:
-    if any(word in sample.op for word in CHOOSING):
-        return
+    check_sample(sample, scale)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("sample", "scale"), BY_NIGHT, ids=name_of)
+def test_a_sample_in_the_other_scale(sample: Sample, scale: float) -> None:
+    check_sample(sample, scale)
+
+
+def check_sample(sample: Sample, scale: float) -> None:
+    """The gradient in float16."""
     args = tuple(rounded(leaf, scale, HALF) for leaf in sample.args)
     check_gradient(sample.call, args, 0.02)
 
