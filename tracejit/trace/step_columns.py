@@ -150,11 +150,13 @@ class Steps:
         """The operands of all steps: those computed in the steps by step and slot, others by their
         number less FAR."""
         word, positions = self.word, self.positions[first:last]
-        local = np.full(len(word.values) + 1, -1, dtype=np.int64)
+        low = int(word.first_results[positions.min()])
+        high = int(word.first_results[positions.max() + 1])
+        local = np.full(high - low + 2, -1, dtype=np.int64)  # with one before and one behind
         for slot in range(self.count):
             column = int(np.searchsorted(self.slots, slot, side="right")) - 1
             numbers = word.first_results[positions[:, column]] + (slot - self.slots[column])
-            local[numbers] = np.arange(len(positions)) * self.count + slot
+            local[numbers - low + 1] = np.arange(len(positions)) * self.count + slot
         starts = word.offsets[positions]
         columns = []
         for number, node in enumerate(self.pattern):
@@ -162,7 +164,7 @@ class Steps:
         if not columns:
             return np.zeros((len(positions), 0), dtype=np.int64)
         numbers = np.stack(columns, axis=1)
-        found = np.where(numbers >= 0, local[numbers], -1)
+        found = local[np.clip(numbers - low + 1, 0, high - low + 1)]
         return np.where(found >= 0, found, numbers - FAR)
 
     def _middle(self, first: int, last: int) -> int:
