@@ -21,8 +21,8 @@ from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.control_flow import OWNERS
 from tracejit.ops.marker_ops import FIXED_RULES, IDENTITY, OVERRIDE
-from tracejit.trace.inner_loops import is_inner, letter_of
-from tracejit.trace.moving_numbers import INDEXED, blanked
+from tracejit.trace.inner_loops import is_inner, letter_of, numbers_in
+from tracejit.trace.moving_numbers import INDEXED, blanked, numbers_of
 
 Index = tuple[Any, ...]
 
@@ -76,6 +76,7 @@ class Word:
         self.owners = np.array(owners, dtype=np.int64)
         self.operands = np.array(operands, dtype=np.int64)
         self.offsets = np.array(offsets)
+        self._numbers_in: dict[int, list[int]] = {}
 
     def value(self, number: int) -> Value:
         """The value of this number."""
@@ -100,6 +101,15 @@ class Word:
         order = np.argsort(numbers, kind="stable")
         begins = np.searchsorted(numbers[order], np.arange(len(self.values) + 1))
         return nodes[is_result][order], begins
+
+    def numbers_in(self, number: int) -> list[int]:
+        """The numbers in the parameters of the node of this number, and of the nodes in it."""
+        found = self._numbers_in.get(number)
+        if found is None:
+            node = self.nodes[number]
+            found = [*numbers_in(node)] if is_inner(node) else numbers_of(node)
+            self._numbers_in[number] = found
+        return found
 
     def repetitions(self, steps: int) -> Iterator[Repetition]:
         """The maximal repetitions of at least `steps` periods, those of short periods first."""

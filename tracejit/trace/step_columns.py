@@ -19,7 +19,7 @@ from tracejit.ir.subgraph import bodies_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.indexing import getitem
 from tracejit.support.cost_model import costs
-from tracejit.trace.inner_loops import is_inner, numbers_in
+from tracejit.trace.inner_loops import is_inner
 from tracejit.trace.moving_numbers import (
     INDEXED,
     Moving,
@@ -27,7 +27,6 @@ from tracejit.trace.moving_numbers import (
     entries_of,
     longest,
     middle_of,
-    numbers_of,
 )
 from tracejit.trace.periods import Index, Word
 
@@ -256,10 +255,7 @@ class Steps:
 
     def _numbers(self, number: int, first: int, last: int) -> list[list[int]]:
         """The numbers in the parameters of a node of each step."""
-        nodes = [self.word.nodes[k] for k in self.positions[first:last, number].tolist()]
-        if is_inner(nodes[0]):
-            return [[*numbers_in(node)] for node in nodes]
-        return [numbers_of(node) for node in nodes]
+        return [self.word.numbers_in(k) for k in self.positions[first:last, number].tolist()]
 
     def _numbers_fit(self, number: int, first: int, last: int, middle: int) -> np.ndarray | None:
         """The steps whose numbers follow from those of the middle one, as flags."""
