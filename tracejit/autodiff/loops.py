@@ -183,7 +183,10 @@ class LoopDerivative:
         values = [x._value for x in self.operands]
         made = needed_for([y._value for y in ys], self.recording.graph.nodes, values)
         found = gradients(ys, self.operands, seeds, made, known)
-        return [g if v not in values[:k] else None for k, (g, v) in enumerate(zip(found, values))]
+        return [
+            None if v in values[:k] else g
+            for k, (v, g) in enumerate(zip(values, found, strict=True))
+        ]
 
     def pushed_forward(self, dots: Sequence[Any], tangents: Derive) -> list[Any]:
         """The tangent of each result for those of the operands, None where there is none."""

@@ -4,12 +4,12 @@ A region is a slice of each axis, between bounds that are affine in the numbers 
 `a[i, :i + 1]` is rows `i` to `i + 1` and columns `0` to `i + 1`. `meet` answers for two accesses
 if some cell of an array is in the regions of two different steps.
 
->>> i = Affine.of_step(0)
->>> row, column = (Bounds(i, i + 1), Bounds(i + 1, Affine(5))), (Bounds(i + 1, Affine(5)), Bounds(i, i + 1))
->>> meet(Access(row, (0,)), Access(column, (0,)), {0: 4})
-False
->>> meet(Access(row, (0,)), Access((Bounds(Affine(0), Affine(5)),) * 2, (0,)), {0: 4})
-True
+>>> i, end = Affine.of_step(0), Affine(5)
+>>> here, after, everywhere = Bounds(i, i + 1), Bounds(i + 1, end), Bounds(Affine(0), end)
+>>> row, column = Access((here, after), (0,)), Access((after, here), (0,))
+>>> whole = Access((everywhere, everywhere), (0,))
+>>> meet(row, column, {0: 4}), meet(row, whole, {0: 4})
+(False, True)
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def meet(
     inside: int = 0,
     is_before: bool = False,
 ) -> bool:
-    """Return whether a step of `one` may meet another step of `other`; with `is_before`, a step
-    that comes after it. Both are in the same step of the first `inside` loops."""
+    """Return whether a step of `one` may meet another step of `other`; with `is_before`, one that
+    comes before it. Both are in the same step of the first `inside` loops."""
     common = [a for a, b in zip(one.loops, other.loops, strict=False) if a == b]
     return any(
         _meet_at(one, other, common[: depth + 1], lengths, is_before)
@@ -135,19 +135,21 @@ def _meet_at(
     """Return whether accesses may meet in different steps of the last of these loops, where the
     others are in the same step; of all loops in the same step where `is_before` is None."""
     fixed = loops if is_before is None else loops[:-1]
-    axes = [*fixed, *([] if is_before is None else ("one", "other"))]
+    axes: list[Any] = [*fixed, *([] if is_before is None else ("one", "other"))]
     found = np.ones((1,) * len(axes), dtype=bool)
     if is_before is not None:
         count = np.arange(lengths[loops[-1]])
         first, second = count[:, None], count
         found = found & ((first < second) if is_before else (first != second))
-    by_axes: dict[frozenset[Any], Any] = {frozenset(axes[-2:]) if is_before is not None else frozenset(): found}
+    by_axes: dict[frozenset[Any], Any] = {
+        frozenset(axes[-2:]) if is_before is not None else frozenset(): found
+    }
     for mine, theirs in zip(one.region, other.region, strict=True):
         sides = []
         for bounds, access, name in ((mine, one, "one"), (theirs, other, "other")):
             free = [loop for loop in access.loops if loop not in loops]
             whole = bounds.over(free, lengths)
-            names = {loop: loop for loop in fixed}
+            names: dict[int, Any] = {loop: loop for loop in fixed}
             if is_before is not None:
                 names[loops[-1]] = name
             sides.append([_numbers(end, names, axes, lengths) for end in whole])
