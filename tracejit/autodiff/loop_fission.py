@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff.batch import Batch
+from tracejit.autodiff.loop_arrays import at_once
 from tracejit.ir.graph import Graph, Node, Value, replace_values
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.subgraph import bodies_of, differs_in_size
@@ -57,6 +58,22 @@ class AllSteps(Batch):
     def one_by_one(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
         """Refuse."""
         raise NoRule(node)
+
+
+def whole_loops(graph: Graph) -> Graph:
+    """`graph` with loops over parts of arrays as operations on whole arrays."""
+    if graph.branches.ends:
+        return graph
+    recording = Recording(graph.name)
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        recording.graph = new
+        recording.region = node.region
+        with recording.at(node.where or NOWHERE):
+            found = at_once(recording, node, [Tensor(value, recording) for value in operands])
+        return None if found is None else [tensor._value for tensor in found]
+
+    return rebuild_loops(graph, rewrite)
 
 
 def split_loops(graph: Graph) -> Graph:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff.fitting import derivative_type, like
+from tracejit.autodiff.loop_arrays import at_once
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Subgraph, needed_for
 from tracejit.ops.control_flow import While, loop_inputs
@@ -110,6 +111,9 @@ class LoopDerivative:
         """The cotangent of each operand for those of the results, None where there is none; with
         what is known of it where it is."""
         recording, inputs = self.recording, self.inputs
+        results = self._at_once()
+        if results is not None:
+            return self._of_arrays(results, cotangents, gradients)
         finals, stacks = cotangents[: self.count], cotangents[self.count :]
         reached = self.reached(
             [out for out, g in zip(self.body.outputs, cotangents, strict=True) if g is not None]
@@ -162,6 +166,27 @@ class LoopDerivative:
         keys = [*[inputs.carried[k] for k in carried], *sums, *parts]
         found = dict(zip(keys, made, strict=True))
         return [found.get(value) for value in self.body.inputs[: len(self.operands)]]
+
+    def _at_once(self) -> list[Tensor] | None:
+        """The results as operations on whole arrays, if they can be that."""
+        with self.recording.at(self.where), in_region(self.recording, self.region):
+            return at_once(self.recording, self.node, self.operands)
+
+    def _of_arrays(
+        self, results: Sequence[Tensor], cotangents: Sequence[Any], gradients: Derive
+    ) -> list[Any]:
+        """The cotangent of each operand, where the results are made of whole arrays."""
+        pairs = [(y, g) for y, g in zip(results, cotangents, strict=True) if g is not None]
+        seeds = [like(g, y) for y, g in pairs]
+        known = [*self.known, *[None] * (len(self.operands) - len(self.known))]
+        ys = [y for y, _ in pairs]
+        values = [x._value for x in self.operands]
+        made = needed_for([y._value for y in ys], self.recording.graph.nodes, values)
+        found = gradients(ys, self.operands, seeds, made, known)
+        return [
+            None if v in values[:k] else g
+            for k, (v, g) in enumerate(zip(values, found, strict=True))
+        ]
 
     def pushed_forward(self, dots: Sequence[Any], tangents: Derive) -> list[Any]:
         """The tangent of each result for those of the operands, None where there is none."""

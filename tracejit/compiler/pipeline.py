@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.loop_fission import split_loops
+from tracejit.autodiff.loop_fission import split_loops, whole_loops
 from tracejit.autodiff.loop_vectorisation import vectorise_loops
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts, MemoryUse
@@ -174,7 +174,7 @@ def reduced(body: Graph) -> Graph:
 def optimise_bodies(graph: Graph, exact: bool = False) -> Graph:
     """`graph` with its loops and conditions, and those in their bodies, as small as they can be."""
     graph = merge_loops(run_in_turn(graph, EXACT_PASSES))
-    graph = graph if exact else sink_fills(graph)
+    graph = graph if exact else sink_fills(whole_loops(graph))
     graph = in_bodies(graph, lambda body: optimise_bodies(body, exact))
     graph = hoist_invariants(prune_bodies(slice_no_broadcasts(graph)), with_fills=exact)
     graph = graph if exact else in_bodies(graph, reduced)

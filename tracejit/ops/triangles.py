@@ -84,6 +84,40 @@ lower_half_product: Op = defop(
 granted. In derivatives only."""
 
 
+# Products with a mask
+
+
+def _masked_lines(types: Sequence[ArrayType]) -> tuple[str, ...]:
+    """One product with zeros for what is left out; where that is not finite, each row by what it
+    is made of alone."""
+    return (
+        "{out} = np.where({1}, {0}, 0) @ {2}",
+        "if not np.isfinite({out}).all():",
+        f"    for row in range({types[0].shape[0]}):",
+        "        {out}[row] = {0}[row, {1}[row]] @ {2}[{1}[row]]",
+    )
+
+
+masked_product: Op = defop(
+    name="masked_product",
+    infer=lambda a, mask, b: ArrayType((a.shape[0], b.shape[1]), common_dtype(a, b)),
+    vjp=(
+        lambda g, y, a, mask, b: np.where(mask, g @ b.T, 0.0),
+        None,
+        lambda g, y, a, mask, b: masked_product(a.T, mask.T, g),
+    ),
+    jvp=(
+        lambda v, y, a, mask, b: masked_product(v, mask, b),
+        None,
+        lambda v, y, a, mask, b: masked_product(a, mask, v),
+    ),
+    statements=_masked_lines,
+    cost=lambda a, mask, b: 2 * a.size * b.shape[1],
+)
+"""a @ b of matrices, where `a` counts where the mask is true: what is left out is not multiplied,
+be it infinite."""
+
+
 # Substitution
 
 

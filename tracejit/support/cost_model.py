@@ -201,7 +201,9 @@ class Loops:
     cached_steps: Bytes = 1 << 19
     """... or an array up to which rows of any length are."""
     tabled_steps: Count = 1 << 14
-    """Most steps of a loop whose numbers are tabled."""
+    """Most steps of a loop whose numbers are tabled, ..."""
+    compared_steps: Count = 1 << 12
+    """... and of one all of whose steps are compared with each other."""
 
 
 class LoopResiduals:
