@@ -187,9 +187,14 @@ class LoopSearch:
         return self._checked(Steps(self.word, steps, self.needed).fitted())
 
     def _checked(self, body: Body | Misfit) -> Body | Misfit:
-        """A body, unless rows of what it computes would not be what the user's program has."""
+        """A body, unless rows of what it computes would not be what the user's program has, or
+        nothing else needs what it begins with."""
         if not isinstance(body, Body):
             return body
+        for value in [value for one in body.carried for value in one.initial]:
+            # A loop computes steps that nothing needs, too. What they begin with would be lost.
+            if value.node is not None and not self._is_kept(value):
+                return Misfit(value.node, "nothing needs what some of the steps compute")
         for number, slot in self.read_outside(body):
             column = body.column_of(slot)
             if column in body.rows:
@@ -210,6 +215,11 @@ class LoopSearch:
             if node.results[slot - body.slots[column]].type.form in ("weak", "handle"):
                 return Misfit(node, "a Python number is handed on from step to step")
         return body
+
+    def _is_kept(self, value: Value) -> bool:
+        """Return whether a value comes from outside, or of a node that the results need."""
+        number = self.word.numbers.get(value, -1)
+        return number < 0 or bool(self.needed[self.word.owners[number]])
 
     def _may_add_rows(self, found: Repetition) -> bool:
         """Return whether a repetition may be the sum of the rows of an array."""

@@ -75,7 +75,8 @@ class Replacement:
             if number in begins:
                 body = self.bodies[begins[number]]
                 for extra in body.extras:
-                    self.keep(nodes[extra])
+                    if search.needed[extra]:
+                        self.keep(nodes[extra])
                 self._emit(body, outside[begins[number]])
             if not gone[number] and search.needed[number]:
                 self.keep(node)
