@@ -20,7 +20,8 @@ from tracejit.support.cost_model import costs
 from tracejit.trace.inner_loops import is_inner
 from tracejit.trace.periods import Repetition, Word
 from tracejit.trace.record import Recording
-from tracejit.trace.step_columns import Body, Inside, Misfit, Steps
+from tracejit.trace.step_columns import Body, Misfit, Steps
+from tracejit.trace.step_operands import Inside
 
 PERIODS = 4
 
@@ -116,13 +117,20 @@ class LoopSearch:
         for number, letter in enumerate(self.word.letters[row].tolist()):
             places = places[self.word.letters[places + number] == letter]
         runs = np.split(places, np.flatnonzero(np.diff(places) != period) + 1)
-        for run in runs:
-            if len(run) > 1 and not self.is_taken[run[0] : run[-1] + period].any():
-                steps = run[:, None] + np.arange(period)
-                body = self._checked(Steps(self.word, steps, self.needed).fitted(least=2))
-                if type(body) is Body and body.kept and body.length == len(run):
-                    self.is_taken[run[0] : run[-1] + period] = True
-                    yield body
+        lengths = [len(run) for run in runs]
+        for number, run in enumerate(runs):
+            if not len(run) or self.is_taken[run[0] : run[-1] + period].any():
+                continue
+            steps = Steps(self.word, run[:, None] + np.arange(period), self.needed)
+            if len(run) > 1:
+                found = self._checked(steps.fitted(least=2))
+            elif _goes_on(lengths[number : number + 3]) or _goes_on(lengths[: number + 1][:-4:-1]):
+                found = self._checked(steps.like(known))
+            else:
+                continue
+            if type(found) is Body and found.kept and found.length == len(run):
+                self.is_taken[run[0] : run[-1] + period] = True
+                yield found
 
     def _pays(self, body: Body) -> bool:
         """Return whether one node is better than the steps written out, for which passes find more:
@@ -269,6 +277,11 @@ class LoopSearch:
             slot = body.slots[column] + number - int(word.first_results[owner])
             found[step, slot] = word.values[number]
         return found
+
+
+def _goes_on(lengths: Sequence[int]) -> bool:
+    """Return whether these are the lengths of three loops in a loop, each longer than the last."""
+    return len(lengths) == 3 and lengths[2] - lengths[1] == lengths[1] - lengths[0] > 0
 
 
 def _note_of(node: Node) -> tuple[Location | None, str]:
