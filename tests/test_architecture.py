@@ -65,7 +65,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
     )
 } | {
     f"tracejit.trace.{module}": "tests/trace/test_rerolling.py"
-    for module in ("loop_search", "periods", "rolled_loops", "stacked_rows", "step_columns")
+    for module in (
+        "loop_search", "periods", "rolled_loops", "stacked_rows", "step_columns", "step_operands",
+    )
 } | {
     "tracejit.trace.open_loops": "tests/trace/test_closing.py",
     "tracejit.trace.inner_loops": "tests/trace/test_moving_numbers.py",

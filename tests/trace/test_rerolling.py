@@ -648,17 +648,53 @@ def test_the_last_step_is_no_other() -> None:
     assert tj.function(f)(*args) == pytest.approx(f(*args))
 
 
-def test_two_values_that_change_places() -> None:
-    """Where a step before the loop is not there afterwards, all steps are written out."""
+def changing_places(a, x):  # type: ignore[no-untyped-def]
+    """Two recurrences, of which nothing needs the one."""
+    b = a * 2.0
+    for t in range(len(x)):
+        a, b = b, a
+        b = 0.5 * (x[t] - 1.5 * np.tanh(x[0] + b) + 0.1 * np.sin(b) * t)
+    return np.sum(b)
 
-    def f(a, x):
-        b = a * 2.0
-        for t in range(14):
-            a, b = b, a
-            b = 0.5 * (x[t] - 1.5 * np.tanh(x[0] + b) + 0.1 * np.sin(b) * t)
-        return np.sum(b)
 
-    args = normal(3), normal(14, 3)
+def rotation(a, x):  # type: ignore[no-untyped-def]
+    """Three recurrences, of which nothing needs two."""
+    b, c = a * 2.0, a * 3.0
+    for t in range(len(x)):
+        a, b, c = b, c, 0.5 * np.tanh(a + x[0]) * x[t] + 0.1 * np.sin(a) * t
+    return np.sum(c)
+
+
+def two_old_values(a, x):  # type: ignore[no-untyped-def]
+    """Backward differences of the second order."""
+    old, new = a, a + 0.1 * np.sin(a)
+    for row in x:
+        old, new = new, (4 * new - old + 0.2 * np.cos(new) * row) / 3
+    return np.sum(new)
+
+
+def delayed(a, x):  # type: ignore[no-untyped-def]
+    """A list that a step reads at two places."""
+    e = [a, a * 0.9]
+    for t in range(2, len(x)):
+        e.append(x[t] - 0.5 * x[t - 1] - 0.3 * np.tanh(e[-1]) * e[-2])
+    return np.sum(tnp.array(e) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("f", "steps", "rolled"),
+    [
+        (changing_places, 40, 19),
+        (changing_places, 14, 0),
+        (rotation, 40, 13),
+        (two_old_values, 40, 40),
+        (delayed, 40, 36),
+    ],
+)
+def test_values_that_change_places(f: Callable[..., Any], steps: int, rolled: int) -> None:
+    """A step reads what several steps before it have computed; steps that nothing needs go."""
+    args = normal(3), normal(steps, 3)
+    assert sum(loop.params["length"] for loop in loops_in(nodes_of(f, args))) == rolled
     value, gradient = tj.value_and_grad(fresh(f))(*args)
     with unrolled():
         expected, wanted = tj.value_and_grad(fresh(f))(*args)

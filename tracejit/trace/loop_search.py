@@ -20,7 +20,8 @@ from tracejit.support.cost_model import costs
 from tracejit.trace.inner_loops import is_inner
 from tracejit.trace.periods import Repetition, Word
 from tracejit.trace.record import Recording
-from tracejit.trace.step_columns import Body, Inside, Misfit, Steps
+from tracejit.trace.step_columns import Body, Misfit, Steps
+from tracejit.trace.step_operands import Inside
 
 PERIODS = 4
 
@@ -120,13 +121,20 @@ class LoopSearch:
         for number, letter in enumerate(self.word.letters[row].tolist()):
             places = places[self.word.letters[places + number] == letter]
         runs = np.split(places, np.flatnonzero(np.diff(places) != period) + 1)
-        for run in runs:
-            if len(run) > 1 and not self.is_taken[run[0] : run[-1] + period].any():
-                steps = run[:, None] + np.arange(period)
-                body = self._checked(Steps(self.word, steps, self.needed).fitted(least=2))
-                if type(body) is Body and body.kept and body.length == len(run):
-                    self.is_taken[run[0] : run[-1] + period] = True
-                    yield body
+        lengths = [len(run) for run in runs]
+        for number, run in enumerate(runs):
+            if not len(run) or self.is_taken[run[0] : run[-1] + period].any():
+                continue
+            steps = Steps(self.word, run[:, None] + np.arange(period), self.needed)
+            if len(run) > 1:
+                found = self._checked(steps.fitted(least=2))
+            elif _goes_on(lengths[number : number + 3]) or _goes_on(lengths[: number + 1][:-4:-1]):
+                found = self._checked(steps.like(known))
+            else:
+                continue
+            if type(found) is Body and found.kept and found.length == len(run):
+                self.is_taken[run[0] : run[-1] + period] = True
+                yield found
 
     def _pays(self, body: Body) -> bool:
         """Return whether one node is better than the steps written out, for which passes find more:
@@ -191,9 +199,14 @@ class LoopSearch:
         return self._checked(Steps(self.word, steps, self.needed).fitted())
 
     def _checked(self, body: Body | Misfit) -> Body | Misfit:
-        """A body, unless rows of what it computes would not be what the user's program has."""
+        """A body, unless rows of what it computes would not be what the user's program has, or
+        nothing else needs what it begins with."""
         if not isinstance(body, Body):
             return body
+        for value in [value for one in body.carried for value in one.initial]:
+            # A loop computes steps that nothing needs, too. What they begin with would be lost.
+            if value.node is not None and not self._is_kept(value):
+                return Misfit(value.node, "nothing needs what some of the steps compute")
         for number, slot in self.read_outside(body):
             column = body.column_of(slot)
             if column in body.rows:
@@ -214,6 +227,11 @@ class LoopSearch:
             if node.results[slot - body.slots[column]].type.form in ("weak", "handle"):
                 return Misfit(node, "a Python number is handed on from step to step")
         return body
+
+    def _is_kept(self, value: Value) -> bool:
+        """Return whether a value comes from outside, or of a node that the results need."""
+        number = self.word.numbers.get(value, -1)
+        return number < 0 or bool(self.needed[self.word.owners[number]])
 
     def _may_add_rows(self, found: Repetition) -> bool:
         """Return whether a repetition may be the sum of the rows of an array."""
@@ -257,6 +275,11 @@ class LoopSearch:
             (place // count, place % count): word.values[number]
             for place, number in ((int(place), int(numbers[place])) for place in in_order)
         }
+
+
+def _goes_on(lengths: Sequence[int]) -> bool:
+    """Return whether these are the lengths of three loops in a loop, each longer than the last."""
+    return len(lengths) == 3 and lengths[2] - lengths[1] == lengths[1] - lengths[0] > 0
 
 
 def _note_of(node: Node) -> tuple[Location | None, str]:

@@ -19,7 +19,6 @@ from sys import getrefcount
 from typing import Any
 
 from tracejit.ir.graph import Node, Value
-from tracejit.ir.step_sizes import NotForAllSteps
 from tracejit.ir.types import WEAK_TYPES
 from tracejit.ops.indexing import getitem
 from tracejit.ops.updates import set_item
@@ -45,7 +44,6 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     held = _held(recording, graph.nodes[start:])
     events = [value for event in recording.events for value in event.values]
     places = {value: value for value in (*held, *events, *[t._value for t in results])}
-    recorded = set(graph.nodes[start:])
     while True:
         search = LoopSearch(recording, graph.nodes[start:], places, sizes_differ)
         bodies = search.bodies()
@@ -57,11 +55,6 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
             break
         Replacement(recording, search, bodies, places).run(start)
     recording.loop_notes[:] = {(x.where, bool(x.steps)): x for x in recording.loop_notes}.values()
-    made = {value for node in graph.nodes[start:] for value in node.results}
-    read = {value for node in graph.nodes[start:] for value in node.operands}
-    # A value that a loop begins with is lost where its step is in no loop and was not kept.
-    if any(value.node in recorded and value not in made for value in read):
-        raise NotForAllSteps("a step before a loop")
     for tensor in results:
         tensor._held = places.get(tensor._held, tensor._held)
     for event in recording.events:

@@ -36,7 +36,8 @@ from tracejit.trace.loops import (
 from tracejit.trace.moving_numbers import Moving, replaced
 from tracejit.trace.record import Recording
 from tracejit.trace.stacked_rows import StackedRow, part_of, stretches_of
-from tracejit.trace.step_columns import Along, Body, Carried, Column, Fixed, Inside, Listed
+from tracejit.trace.step_columns import Body
+from tracejit.trace.step_operands import Along, Carried, Column, Fixed, Inside, Listed
 from tracejit.trace.tensor import Tensor
 
 
@@ -75,7 +76,8 @@ class Replacement:
             if number in begins:
                 body = self.bodies[begins[number]]
                 for extra in body.extras:
-                    self.keep(nodes[extra])
+                    if search.needed[extra]:
+                        self.keep(nodes[extra])
                 self._emit(body, outside[begins[number]])
             if not gone[number] and search.needed[number]:
                 self.keep(node)
@@ -388,11 +390,9 @@ class _Emission:
             return known
         data = [constant.data for constant in column.constants]
         type = column.constants[0].type
-        if type is WEAK_TYPES[int]:
-            stride = data[1] - data[0]
-            if data == [data[0] + stride * k for k in range(len(data))]:
-                made = self.inner[column] = self._count(data[0], stride)
-                return made
+        if column.stride is not None:
+            made = self.inner[column] = self._count(data[0], column.stride)
+            return made
         table = self.recording.graph.constant(np.array(data, dtype=type.dtype))
         return self._slice(column, Tensor(table, self.recording), type, None)
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.subgraph import bodies_of
-from tracejit.ir.types import ArrayType
 from tracejit.ops.indexing import getitem
 from tracejit.support.cost_model import costs
 from tracejit.trace.inner_loops import is_inner
@@ -28,48 +27,23 @@ from tracejit.trace.moving_numbers import (
     longest,
     middle_of,
 )
-from tracejit.trace.periods import Index, Word
+from tracejit.trace.periods import Word
+from tracejit.trace.step_operands import (
+    Along,
+    Carried,
+    Column,
+    Fixed,
+    Inside,
+    Listed,
+    flags_of,
+    index_course,
+    listed,
+    may_be_promoted,
+    stretch,
+)
 
 FAR = 1 << 40  # beyond every number of a value
 ROUNDS = 8
-
-
-class Inside(NamedTuple):
-    """A result of the same step, by its number in the step."""
-
-    slot: int
-
-
-class Carried(NamedTuple):
-    """A result of an earlier step, so many before; the first steps read `initial` values."""
-
-    slot: int
-    initial: tuple[Value, ...]
-
-
-class Fixed(NamedTuple):
-    """The same value at each step."""
-
-    value: Value
-
-
-class Listed(NamedTuple):
-    """A constant at each step."""
-
-    constants: tuple[Constant, ...]
-
-
-class Along(NamedTuple):
-    """A row of `array` at each step, by an index whose entry in `place` begins as it is and goes on
-    by `stride`."""
-
-    array: Value
-    entries: Index
-    place: int
-    stride: int
-
-
-Column = Inside | Carried | Fixed | Listed | Along
 
 
 class Body(NamedTuple):
@@ -144,6 +118,51 @@ class Steps:
                 return self._body(first, last)
             first, last = first + start, first + stop
         return Misfit(self.pattern[0], "few steps are alike")
+
+    def like(self, known: Body) -> Body | Misfit:
+        """One step as a loop like a `known` one, by whose strides its numbers would go on."""
+        local = self._local(0, 1)[0].tolist()
+        if np.flatnonzero(self.needed[self.positions[0]]).tolist() != known.kept:
+            return Misfit(self.pattern[0], "the results need other parts of it")
+        operands: dict[int, list[Column]] = {}
+        starts = np.cumsum([0, *[len(node.operands) for node in self.pattern]]).tolist()
+        for number in known.kept:
+            places = local[starts[number] : starts[number + 1]]
+            columns = map(self._column_like, known.operands[number], places)
+            operands[number] = [one for one in columns if one is not None]
+            if len(operands[number]) < len(places):
+                return Misfit(self.pattern[number], "an operand is of another kind")
+        rows = {}
+        for number, row in known.rows.items():
+            (source,), index = operands[number], self.pattern[number].params["index"]
+            assert type(source) is Fixed
+            rows[number] = row._replace(array=source.value, entries=index)
+        moving = {
+            number: Moving(tuple(self._numbers(number, 0, 1)[0]), numbers.strides)
+            for number, numbers in known.moving.items()
+        }
+        sizes = {}
+        for slot, shape in known.sizes.items():
+            column = known.column_of(slot)
+            type_ = self.pattern[column].results[slot - known.slots[column]].type
+            sizes[slot] = Moving(type_.shape, shape.strides)
+        return Body(self.positions, known.slots, known.kept, operands, rows, moving, sizes, [])
+
+    def _column_like(self, known: Column, local: int) -> Column | None:
+        """An operand of the one step, in the relation of a `known` one."""
+        if type(known) is Inside:
+            return known if local == known.slot else None
+        value = self._value(local)
+        if local >= 0:
+            return None
+        if type(known) is Fixed:
+            return Fixed(value)
+        if type(known) is Carried and len(known.initial) == 1:
+            is_same = value.type is self._value(known.slot).type
+            return Carried(known.slot, (value,)) if is_same else None
+        if type(known) is Listed and isinstance(value, Constant) and known.stride is not None:
+            return Listed((value,), known.stride)
+        return None
 
     def _local(self, first: int, last: int) -> np.ndarray:
         """The operands of all steps: those computed in the steps by step and slot, others by their
@@ -230,11 +249,11 @@ class Steps:
             for k in range(min(distance, len(steps))):
                 number = int(column[k])
                 initial = self._value(number).type
-                is_number = is_elementwise and _may_be_promoted(self._value(number), type)
+                is_number = is_elementwise and may_be_promoted(self._value(number), type)
                 fits[k] = number < 0 and (initial is type or is_number)
             return fits
         values = [self._value(int(number)) if number < 0 else None for number in column]
-        return _flags(len(steps), *_stretch(values, middle))
+        return flags_of(len(steps), *stretch(values, middle))
 
     def _is_constant(self, local: int) -> bool:
         return local < 0 and isinstance(self._value(local), Constant)
@@ -347,100 +366,8 @@ class Steps:
             return Carried(slot, tuple([self._value(int(n)) for n in column[:distance]]))
         values = [self._value(int(number)) for number in column]
         if isinstance(values[0], Constant):
-            return Listed(tuple(values))  # type: ignore[arg-type]
+            return listed(values)  # type: ignore[arg-type]
         assert values[0].node is not None
         indices = [value.node.params["index"] for value in values]  # type: ignore[union-attr]
-        _, _, entry, stride = _course(indices, 0)
+        _, _, entry, stride = index_course(indices, 0)
         return Along(values[0].node.operands[0], indices[0], entry, stride)
-
-
-def _flags(count: int, start: int, stop: int) -> np.ndarray:
-    """True from `start` to `stop`."""
-    flags = np.zeros(count, dtype=bool)
-    flags[start:stop] = True
-    return flags
-
-
-def _stretch(values: Sequence[Value | None], middle: int) -> tuple[int, int]:
-    """The steps around the middle one at which a value is a constant of the same type, or the row
-    of the same array that follows."""
-    here = values[middle]
-    if here is None:
-        return middle, middle
-    if isinstance(here, Constant):
-        if here.type.form == "handle":
-            return middle, middle
-        return _around(
-            middle,
-            len(values),
-            lambda k: type(values[k]) is Constant and values[k].type is here.type,  # type: ignore[union-attr]
-        )
-    if not _is_row(here):
-        return middle, middle
-    array = here.node.operands[0]  # type: ignore[union-attr]
-
-    def is_row_of_it(k: int) -> bool:
-        value = values[k]
-        return value is not None and _is_row(value) and value.node.operands[0] is array  # type: ignore[union-attr]
-
-    start, stop = _around(middle, len(values), is_row_of_it)
-    indices = [value.node.params["index"] for value in values[start:stop]]  # type: ignore[union-attr]
-    if len(indices) < 2 or middle == start:
-        return middle, middle
-    low, high, entry, stride = _course(indices, middle - start)
-    if not stride or (indices[low][entry] < 0) != (indices[high - 1][entry] < 0):
-        return middle, middle
-    return start + low, start + high
-
-
-def _may_be_promoted(initial: Value, type: ArrayType) -> bool:
-    """Return whether a number is the same to an elementwise operation as numbers of this type."""
-    kind = initial.type
-    if not isinstance(initial, Constant) or not type.is_real or type.sizes is not None:
-        return False
-    if kind.form == "weak":
-        return kind.dtype.kind in "if"
-    return kind.form == "scalar" and np.can_cast(kind.dtype, type.dtype)
-
-
-def _is_row(value: Value) -> bool:
-    node = value.node
-    return (
-        node is not None
-        and node.op is getitem
-        and len(node.operands) == 1
-        and "..." not in node.params["index"]
-    )
-
-
-def _around(middle: int, count: int, fits: Any) -> tuple[int, int]:
-    start = stop = middle
-    while stop < count and fits(stop):
-        stop += 1
-    while start > 0 and fits(start - 1):
-        start -= 1
-    return start, stop
-
-
-def _course(indices: Sequence[Index], middle: int) -> tuple[int, int, int, int]:
-    """The steps around the middle one at which an index is the same, or goes on by one number: from
-    which to which, the place of that number, and its stride, 0 where there is none."""
-    other = middle - 1 if middle else 1
-    here, there = indices[middle], indices[other]
-    if here == there:
-        start, stop = _around(middle, len(indices), lambda k: indices[k] == here)
-        return start, stop, 0, 0
-    if len(here) != len(there):
-        return middle, middle, 0, 0
-    places = [n for n, (x, y) in enumerate(zip(here, there, strict=True)) if x != y]
-    entry = places[0]
-    if len(places) > 1 or type(here[entry]) is not int or type(there[entry]) is not int:
-        return middle, middle, 0, 0
-    stride = (here[entry] - there[entry]) * (middle - other)
-
-    def follows(k: int) -> bool:
-        wanted = (*here[:entry], here[entry] + stride * (k - middle), *here[entry + 1 :])
-        return bool(indices[k] == wanted)
-
-    start, stop = _around(middle, len(indices), follows)
-    return start, stop, entry, stride
