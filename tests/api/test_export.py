@@ -917,3 +917,16 @@ def test_the_stub_has_the_shapes(tmp_path: Path) -> None:
     assert 'f8_nx3: TypeAlias = Annotated[NDArray[float64], "f8[n,3]"]' in stub
     assert "def call(w: f8_3, x: f8_nx3, y: f8_n) -> tuple[float64, f8_3]: ..." in stub
     assert verify(stub) is None
+
+
+def test_a_view_that_is_written_to_wants_an_array_in_order(tmp_path: Path) -> None:
+    def first_is_one(x: Any) -> Any:
+        y = x * 2.0
+        flat = y.reshape(-1)
+        flat[0] = 1.0
+        return y
+
+    call = imported(tj.export(first_is_one, X, path=tmp_path / "kernel.py", grad=False)).call
+    np.testing.assert_array_equal(call(X), first_is_one(X))
+    with pytest.raises(TypeError, match=r"in C order \(numpy.ascontiguousarray"):
+        call(np.asfortranarray(X))

@@ -237,3 +237,15 @@ def test_a_loop_that_reads_no_element_draws_for_each() -> None:
     _agree(found, expected)
     assert len(np.unique(found[:, 0] / x[:, 0])) == 5
     assert mine.bit_generator.state == its.bit_generator.state
+
+
+def test_each_element_of_a_batch_has_the_trips_of_its_own() -> None:
+    def doubled(x: Any) -> Any:
+        return tj.while_loop(lambda c: c[1] < 10.0, lambda c: (c[0] + 1, c[1] * 2.0), (0, x))
+
+    x = np.array([1.0, 3.0, 9.0, 20.0])
+    trips, found = tj.vmap(doubled)(x)
+    np.testing.assert_array_equal(trips, [4, 2, 1, 0])
+    np.testing.assert_array_equal(found, [16.0, 12.0, 18.0, 20.0])
+    _, slopes = tj.jvp(lambda x: tj.vmap(doubled)(x)[1], (x,), (np.ones(4),))
+    np.testing.assert_array_equal(slopes, [16.0, 4.0, 2.0, 1.0])

@@ -23,7 +23,7 @@ import tracejit as tj
 from tests.benchmarks.recompute import MOST_MEMORY, arguments, measure, peak
 from tests.programs import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
-from tracejit.support.errors import NoGradientError, TracejitError
+from tracejit.support.errors import InPlaceError, NoGradientError, TracejitError
 from tracejit.trace.eager import EAGER
 
 
@@ -1142,3 +1142,15 @@ def test_a_region_runs_once_more_whatever_the_order() -> None:
         ran.clear()
         derivatives(tj.constant(0.4), order)
         assert len(ran) == 2
+
+
+def test_an_array_that_was_written_to_since_is_refused() -> None:
+    """The second run would read numbers that the first has not seen."""
+    weights, x = tj.constant(np.array([1.0, 2.0])), tj.constant(np.array([0.3, 0.4]))
+    region = tj.recompute_grad(lambda x: np.sum(x * weights))
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = region(x)
+        weights[0] = 7.0
+    with pytest.raises(InPlaceError, match="written to since"):
+        tape.gradient(y, x)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+import tracejit as tj
 from tests.interpret import interpret
 from tests.rewrites import graph_of, operations
 from tracejit.ir.graph import Graph
@@ -101,3 +104,15 @@ def test_sums_and_products_do_not_depend_on_the_order_of_two() -> None:
     )
     new = verify(drop_dead(share_exchanged(graph)))
     assert operations(new) == ["multiply x z", "add v1 x", "subtract v2 v2"]
+
+
+def test_what_one_branch_computes_is_not_read_in_another() -> None:
+    def f(x: Any, y: Any) -> Any:
+        if x[0] > 0:
+            return np.sum(np.sin(x * y))
+        return np.sum(np.cos(y * x))
+
+    x, y = np.array([0.5, -2.0, 3.0]), np.array([1.5, 0.25, -1.0])
+    compiled = tj.function(f)
+    for given in (x, -x, x):
+        np.testing.assert_allclose(compiled(given, y), f(given, y))

@@ -853,7 +853,7 @@ class Defaults:
         return getattr(self, name)
 
 
-def helper_with_default(x: Any, k: Any = ARRAY, *, shift: Any = np.zeros(3)) -> Any:  # noqa: B008
+def helper_with_default(x: Any, k: Any = ARRAY + 0.0, *, shift: Any = np.zeros(3)) -> Any:  # noqa: B008
     return x * k + shift
 
 
@@ -934,7 +934,8 @@ def captures() -> Iterator[Any]:
         lambda x: instance.act(x),
         lambda: setattr(replaced, "act", lambda self, x: x * 3.0),
     )
-    yield case("default of a helper", helper_with_default, lambda: ARRAY.fill(9.0))
+    yield case("default of a helper", helper_with_default,
+               lambda: helper_with_default.__defaults__[0].fill(9.0))  # fmt: skip
     yield case("keyword default of a helper", helper_with_default,
                lambda: helper_with_default.__kwdefaults__["shift"].fill(1.0))  # fmt: skip
     pair = Point(np.ones(3), 2.0)

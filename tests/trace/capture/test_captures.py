@@ -194,7 +194,9 @@ def changes() -> Iterator[Any]:
 
     counted.k = 1  # type: ignore[attr-defined]
     yield case("attribute of the function itself", counted, lambda: setattr(counted, "k", 2))
-    yield case("attribute of a function", lambda: counted.k, lambda: delattr(counted, "k"))  # type: ignore[attr-defined]
+    other: Any = lambda: None  # noqa: E731
+    other.k = 1
+    yield case("attribute of a function", lambda: other.k, lambda: delattr(other, "k"))
 
     keyed: dict[Any, Any] = {"k": 1, (1, 2): 2, None: 3, 1.5: 4}
     for key in list(keyed):
