@@ -27,15 +27,17 @@ def library_names(plans: Iterable[Plan]) -> set[str]:
             op, params = node.op, node.params
             is_plain = op.statements is None and isinstance(op.source, str)
             is_plain = is_plain and isinstance(op.inplace, str)
-            named = _dtypes(params) if is_plain else list(params.values())
             types = [value.type for value in node.operands]
-            spelled_by = op.name, *map(spelled, named), *([] if is_plain else types)
+            if is_plain:
+                spelled_by = op.name, *map(spelled, _dtypes(params) if params else ())
+            else:
+                spelled_by = op.name, *map(spelled, params.values()), *types
             if spelled_by not in seen:
                 seen.add(spelled_by)
                 for text in _spellings(node, types, is_plain):
                     spell.bind(text)
-            used = [v if isinstance(v, Constant) else v.type for v in node.operands]
-            if used != types:
+            if any([isinstance(value, Constant) for value in node.operands]):
+                used = [v if isinstance(v, Constant) else v.type for v in node.operands]
                 read = op.name, *used, *[value.type for value in node.results]
                 if read not in seen:
                     seen.add(read)

@@ -296,9 +296,10 @@ def _compiled(parameters: str, body: str) -> Callable[..., Any]:
 def fill_template(text: str, count: int, params: Mapping[str, Any]) -> str:
     """A template with its parameters written out and {operands} expanded, {0}, {1}, ... and {out}
     left."""
-    if not params:
+    named = {key: value for key, value in params.items() if f"{{{key}" in text}
+    if not named:
         return _expanded(text, count)
-    filled = {key: literal(value) for key, value in params.items() if is_literal(value)}
+    filled = {key: literal(value) for key, value in named.items() if is_literal(value)}
     try:
         return _expanded(text, count, **filled)
     except KeyError as error:
@@ -308,9 +309,15 @@ def fill_template(text: str, count: int, params: Mapping[str, Any]) -> str:
 
 @lru_cache(4096)
 def _expanded(text: str, count: int, /, **filled: str) -> str:
-    places = {str(number): f"{{{number}}}" for number in range(count)}
-    operands = ", ".join(places.values())
-    return text.format(*places.values(), operands=operands, out="{out}", **filled)
+    places, operands = _places(count)
+    return text.format(*places, operands=operands, out="{out}", **filled)
+
+
+@lru_cache
+def _places(count: int) -> tuple[list[str], str]:
+    """The places of so many operands, one by one and listed."""
+    places = [f"{{{number}}}" for number in range(count)]
+    return places, ", ".join(places)
 
 
 def literal(value: Any) -> str:

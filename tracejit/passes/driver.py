@@ -40,8 +40,9 @@ class Pass(NamedTuple):
     along_decisions: bool = True
     is_exact: bool = False
 
-    def applied(self, graph: Graph) -> Graph:
-        """`graph` after this pass, which leaves alone what it may not touch."""
+    def applied(self, graph: Graph, verifies: bool) -> Graph:
+        """`graph` after this pass, which leaves alone what it may not touch; checked if somebody
+        `verifies`."""
         if not graph.branches.decisions:
             better = self.run(graph)
         elif not self.along_decisions:
@@ -50,7 +51,7 @@ class Pass(NamedTuple):
             graph.protected = frozenset() if self.is_exact else only_decided(graph)
             better = self.run(graph)
             graph.protected = frozenset()
-        if setting("verify"):
+        if verifies:
             verify(better)
         return better
 
@@ -70,8 +71,9 @@ class Pass(NamedTuple):
 
 def run_in_turn(graph: Graph, passes: Iterable[Pass]) -> Graph:
     """`graph` after each of `passes`, once."""
+    verifies = bool(setting("verify"))
     for each in passes:
-        graph = each.applied(graph)
+        graph = each.applied(graph, verifies)
     return graph
 
 
@@ -80,13 +82,14 @@ def run_to_fixed_point(graph: Graph, passes: Sequence[Pass]) -> Graph:
     ops = ops_of(graph)
     seen: list[Mapping[str, int] | None] = [None] * len(passes)
     found = [False] * len(passes)
+    verifies = bool(setting("verify"))
     graph.is_passing = True
     for _ in range(costs().pass_rounds):
         before = graph
         for number, each in enumerate(passes):
             if not each.may_find(ops, seen[number], found[number]):
                 continue
-            better = each.applied(graph)
+            better = each.applied(graph, verifies)
             found[number] = better is not graph
             if better is not graph:
                 graph = drop_dead(better)

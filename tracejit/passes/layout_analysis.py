@@ -126,6 +126,7 @@ class Layouts:
         self._parents: dict[Axis, Axis] = {}
         self._classes: dict[Value, tuple[Axis, ...]] = {}
         self._nodes: dict[Axis, list[int]] = defaultdict(list)
+        self._times: dict[Node, float] = {}
         for node in graph.nodes:
             self._enter(node)
 
@@ -173,10 +174,16 @@ class Layouts:
         """The part of the least gain that grows with the operations of the whole."""
         return self.model.moved_operation * sum(map(_operations, self.graph.nodes))
 
-    def time(self, nodes: Iterable[Node]) -> float:
+    def time(self, nodes: Collection[Node]) -> float:
         """The time of loops and products as values are kept, as far as it depends on the order of
         axes."""
-        return sum([_time_of(node, self) for node in nodes])
+        if self.last:
+            return sum([_time_of(node, self) for node in nodes])
+        known = self._times
+        for node in nodes:
+            if node not in known:
+                known[node] = _time_of(node, self)
+        return sum([known[node] for node in nodes])
 
     def copying(self, nodes: Iterable[Node]) -> float:
         """The time of the copies that are made so that values are kept as they are."""
