@@ -75,6 +75,7 @@ def statement(pick: random.Random, row: str) -> str:
             f"{target}[{part}, {row}] = {pick.choice('cd')}[{row}, {part}] = {value}",
             f"s[{row}] {pick.choice(('=', '+='))} {number}",
             f"{target}[{part}, :] += np.outer({value}, x)",
+            f"{target}[{part}, {part}] += np.outer({pick.choice((value, f'x[{part}]'))}, {value})",
             f"for j in range(n - {pick.choice('01')}):\n            {nested}",
         )
     )
