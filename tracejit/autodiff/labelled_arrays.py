@@ -143,9 +143,15 @@ class LabelledArrays:
         )
 
     def product(self, node: Node, left: Whole, right: Whole) -> Whole:
+        for axis in right.axes:
+            if axis in left.labels:  # the same array on both sides
+                fresh = self.label(self.sizes[axis], self.bounds.get(axis))
+                axes = tuple([fresh if one == axis else one for one in right.axes])
+                right = Whole(renamed(right.factors, axis, fresh), axes)
         if node.op.product == "outer":
             return Whole((*left.factors, *right.factors), (*left.axes, *right.axes))
-        if len(left.axes) > 2 or len(right.axes) > 2:
+        type = node.results[0].type
+        if len(left.axes) + len(right.axes) - 2 != type.ndim or type.dtype.kind == "c":
             raise NotAtOnce(node)
         one, other = left.axes[-1], right.axes[0]
         if not self._are_alike(one, other):

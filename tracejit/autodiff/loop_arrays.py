@@ -50,12 +50,9 @@ class State(NamedTuple):
 
 def at_once(recording: Any, node: Node, operands: Sequence[Any]) -> list[Any] | None:
     """The results of a loop, recorded as operations on whole arrays; None where that cannot be.
-    Only loops in which sizes differ from step to step are tried: `split_loops` has the others."""
-    size = node.params.get("size")
-    if size is None or not _is_plain(node):
-        return None
-    body: Subgraph = node.params["body"]
-    if not any(differs_in_size(inner, size) for inner in body.nodes):
+    Only loops that write into arrays, or in which sizes differ from step to step, are tried:
+    `split_loops` has the others."""
+    if not _is_plain(node) or not _has_parts(node, node.params.get("size")):
         return None
     graph = recording.graph
     start = len(graph.nodes)
@@ -64,6 +61,17 @@ def at_once(recording: Any, node: Node, operands: Sequence[Any]) -> list[Any] | 
     except (NotAtOnce, NotAffine, NotForAllSteps):
         graph.remove(graph.nodes[start:])
         return None
+
+
+def _has_parts(node: Node, size: int | None) -> bool:
+    """Return whether there are writes into arrays, or sizes of this symbol, in a loop."""
+    body: Subgraph = node.params["body"]
+    return any(
+        inner.op in SIGNS
+        or (size is not None and differs_in_size(inner, size))
+        or (is_counted(inner) and _has_parts(inner, None))
+        for inner in body.nodes
+    )
 
 
 def _is_plain(node: Node) -> bool:
@@ -360,4 +368,4 @@ def _is_update(node: Node) -> bool:
 def _is_heavy(node: Node) -> bool:
     """Return whether there are products or other loops in a loop."""
     body: Subgraph = node.params["body"]
-    return any(inner.op.product is not None or is_counted(inner) for inner in body.nodes)
+    return any(inner.op.product not in (None, "outer") or is_counted(inner) for inner in body.nodes)

@@ -169,6 +169,8 @@ class LoopDerivative:
 
     def _at_once(self) -> list[Tensor] | None:
         """The results as operations on whole arrays, if they can be that."""
+        if self.recording.exact:
+            return None
         with self.recording.at(self.where), in_region(self.recording, self.region):
             return at_once(self.recording, self.node, self.operands)
 

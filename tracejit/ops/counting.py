@@ -230,12 +230,22 @@ def _bin_of_each(
 ) -> tuple[Any, Any]:
     """The number of each element's bin, any number where it has none; whether it has one."""
     if bins:
-        ends = histogram_bin_edges(a, bins, edges if ranged else None)
-    else:
-        (ends,) = edges
+        return _even_bin_of_each(a, histogram_bin_edges(a, bins, edges if ranged else None), bins)
+    (ends,) = edges
     last = np.shape(ends)[0] - 1
     below, upto = np.searchsorted(ends, a), np.searchsorted(ends, a, side="right")
     return np.clip(upto - 1, 0, last - 1), (upto > 0) & (below <= last)
+
+
+def _even_bin_of_each(a: Any, ends: Any, bins: int) -> tuple[Any, Any]:
+    """The same of bins of one width: as NumPy, by a division, and then by the edges beside it."""
+    first, last = ends[0], ends[-1]
+    within = (a >= first) & (a <= last)
+    place = np.where(within, (a - first) / (last - first) * bins, 0.0)
+    number = np.minimum(place.astype(np.intp), bins - 1)
+    number = number - (a < np.take(ends, number))
+    is_above = (a >= np.take(ends, number + 1)) & (number != bins - 1)
+    return np.where(within, number + is_above, 0), within
 
 
 def _weights_vjp(g: Any, y: Any, weights: Any, a: Any, *edges: Any, **params: Any) -> Any:
