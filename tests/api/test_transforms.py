@@ -576,3 +576,123 @@ def test_switching_tracejit_off_leaves_transforms(monkeypatch: pytest.MonkeyPatc
     close(tj.jacobian(np.sin)(X), np.diag(np.cos(X)))
     close(tj.vmap(np.sin)(X), np.sin(X))
     close(tj.vjp(np.sin, X)[1](Y)[0], np.cos(X) * Y)
+
+
+# Transforms in a loop
+
+
+TRANSFORMS_OF_A_FUNCTION: dict[str, Callable[[Any], Any]] = {
+    "grad": tj.grad,
+    "value_and_grad": lambda f: tj.value_and_grad(f, argnums=0),
+    "jacobian": tj.jacobian,
+    "jacfwd": tj.jacfwd,
+    "jacrev": tj.jacrev,
+    "hessian": tj.hessian,
+    "elementwise_grad": tj.elementwise_grad,
+    "deriv": tj.deriv,
+    "vmap": lambda f: tj.vmap(f, in_axes=(0,)),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS_OF_A_FUNCTION)
+def test_a_transform_called_in_a_loop_answers_one_function_from_the_second_call_on(
+    name: str,
+) -> None:
+    def cube(x: Any) -> Any:
+        return np.sum(x * x * x)
+
+    made = [TRANSFORMS_OF_A_FUNCTION[name](cube) for _ in range(4)]
+    assert made[0] is not made[1] is made[2] is made[3]
+    given = np.float64(2.0) if name != "vmap" else np.array([2.0])
+    for one in made[1:]:
+        one(given)
+    assert made[1].tracing_count == 1
+
+
+def test_a_transform_of_a_transform_in_a_loop_is_one_function_too() -> None:
+    def cube(x: Any) -> Any:
+        return x * x * x
+
+    made = [tj.grad(tj.grad(cube)) for _ in range(5)]
+    assert [one(2.0) for one in made] == [12.0] * 5
+    assert made[2] is made[3] is made[4]
+    assert made[4].tracing_count == 1
+
+
+def test_other_options_are_other_functions() -> None:
+    def product(x: Any, y: Any) -> Any:
+        return x * y
+
+    for _ in range(3):
+        assert (tj.grad(product)(2.0, 3.0), tj.grad(product, argnums=1)(2.0, 3.0)) == (3.0, 2.0)
+        assert tj.value_and_grad(product, 1)(2.0, 3.0) == (6.0, 2.0)
+        assert tj.grad(product, argnames="y")(2.0, 3.0) == 2.0
+    rows = np.arange(6.0).reshape(2, 3)
+
+    def same(x: Any) -> Any:
+        return x
+
+    for _ in range(3):
+        assert [tj.vmap(same, in_axes=axis)(rows).shape for axis in (0, 1)] == [(2, 3), (3, 2)]
+        with pytest.raises(ArgumentError, match="True"):
+            tj.vmap(same, in_axes=True)(rows)
+
+
+def test_a_list_of_axes_may_change() -> None:
+    def first(x: Any) -> Any:
+        return x[0]
+
+    axes: list[Any] = [0]
+    for axis in (0, 1, 0, 1):
+        axes[0] = axis
+        found = tj.vmap(first, in_axes=axes)(np.arange(6.0).reshape(2, 3))
+        assert len(found) == (2, 3)[axis]
+
+
+def test_what_a_function_reads_is_what_it_is_now() -> None:
+    factor = 0.0
+
+    def scaled(x: Any, offset: float = 0.0) -> Any:
+        return np.sum(x) * factor + offset
+
+    class Model:
+        def __init__(self, w: float) -> None:
+            self.w = w
+
+        def loss(self, x: Any) -> Any:
+            return np.sum(x * self.w)
+
+    for number in (1.0, 2.0, 3.0, 4.0):
+        factor = number
+        scaled.__defaults__ = (10.0 * number,)
+        value, slope = tj.value_and_grad(scaled)(X)
+        assert (value, *slope) == (11.5 * number, *[number] * 3)
+        np.testing.assert_array_equal(tj.grad(Model(number).loss)(X), [number] * 3)
+        np.testing.assert_array_equal(tj.grad(lambda x: np.sum(x) * number)(X), [number] * 3)  # noqa: B023
+
+
+def test_nothing_that_a_transform_remembers_keeps_a_function_or_an_instance() -> None:
+    class Model:
+        def loss(self, x: Any) -> Any:
+            return np.sum(x * x)
+
+    def kept() -> list[weakref.ref[Any]]:
+        def loss(x: Any) -> Any:
+            return np.sum(x * x)
+
+        model = Model()
+        for _ in range(4):
+            tj.grad(loss)(X)
+            tj.grad(model.loss)(X)
+        return [weakref.ref(loss), weakref.ref(model)]
+
+    found = kept()
+    gc.collect()
+    assert [one() for one in found] == [None, None]
+
+
+def test_a_function_with_a_list_of_specs_can_be_transformed() -> None:
+    square = tj.function(lambda x: np.sum(x * x), input_signature=[tj.TensorSpec((3,))])
+    assert tj.jvp(square, (X,), (X,)) == (5.25, 10.5)
+    assert tj.vjp(square, X)[0] == 5.25
+    np.testing.assert_array_equal(tj.hvp(square, (X,), (X,))[0], 2.0 * X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.compiler import pipeline
 from tracejit.ops.op import Op
-from tracejit.support.errors import StrictError
+from tracejit.support.errors import NotImportableError, StrictError, TracejitWarning
 
 X = np.array([0.5, 1.5])
 BROKEN = Op(name="broken", infer=lambda x: x, source="np.no_such_function({0})")
@@ -53,10 +55,47 @@ def test_an_error_that_python_does_not_raise_is_shown(function: Any) -> None:
         function(X)
 
 
-@pytest.mark.parametrize("function", [wrong_kernel, wrong_decision])
-def test_without_it_python_answers(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_it_python_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRACEJIT_STRICT")
-    np.testing.assert_array_equal(function(X), function.python(X))
+    np.testing.assert_array_equal(wrong_decision(X), wrong_decision.python(X))
+
+
+def sines(x: Any) -> Any:
+    return np.sum(np.sin(x))
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("from numpy import no_such_function", "ImportError: cannot import name"),
+        ("c1 = no_such_name(1)", "NameError: name 'no_such_name' is not defined"),
+        ("def forward(x, x): pass", "SyntaxError: duplicate argument"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_told_of_once(
+    line: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TRACEJIT_STRICT")
+    generate = pipeline.generate
+
+    def broken(*args: Any, **kwargs: Any) -> Any:
+        made = generate(*args, **kwargs)
+        return made._replace(text=f"{made.text}\n{line}\n")
+
+    monkeypatch.setattr(pipeline, "generate", broken)
+    function, slope = tj.function(sines, cache=False), tj.grad(tj.function(sines, cache=False))
+    for made, expected in ((function, np.sum(np.sin(X))), (slope, np.cos(X))):
+        with pytest.warns(TracejitWarning, match="cannot be imported.*mistake of tracejit") as told:
+            np.testing.assert_allclose(made(X), expected)
+        assert len(told) == 1
+        assert "sines has run a call as plain Python because" in str(told[0].message)
+        assert problem in str(told[0].message)
+        assert "report it" in str(told[0].message)
+        assert told[0].filename == __file__
+        np.testing.assert_allclose(made(X), expected)  # without another warning
+        assert "2 calls as plain Python" in made.explain()
+        with pytest.raises(NotImportableError, match=re.escape(problem)):
+            made.kernel(X)
 
 
 @pytest.mark.parametrize("function", [caught, caught_in_a_decision])

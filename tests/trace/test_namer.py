@@ -149,7 +149,7 @@ def test_catching_up_names_what_was_just_made_and_keeps_the_frames() -> None:
     with recording:
         x = recording.argument("x", Tensor(recording.lift(X), recording).type)
         value: Any = recording.distinct(x)
-        namer.visit(sys._getframe())
+        namer.visit(sys._getframe(), sys._getframe().f_lineno)
         assert value._value.label == ""
         namer.catch_up()
         assert value._value.label == "value"
@@ -162,9 +162,9 @@ def test_a_visit_on_another_line_reads_the_frame() -> None:
     namer, recording = Namer(), Recording("f")
     with recording:
         x = recording.argument("x", Tensor(recording.lift(X), recording).type)
-        namer.visit(sys._getframe())
+        namer.visit(sys._getframe(), sys._getframe().f_lineno)
         value: Any = recording.distinct(x)
-        namer.visit(sys._getframe())
+        namer.visit(sys._getframe(), sys._getframe().f_lineno)
         assert value._value.label == "value"
         namer.finish()
         value._value.label = ""
@@ -178,7 +178,7 @@ def test_the_recordings_inputs_and_constants_are_not_renamed() -> None:
     with recording:
         given: Any = recording.argument("x", Tensor(recording.lift(X), recording).type)
         constant: Any = Tensor(recording.lift(2.0), recording)
-        namer.visit(sys._getframe())
+        namer.visit(sys._getframe(), sys._getframe().f_lineno)
         namer.finish()
     assert (given._value.label, constant._value.label) == ("x", "")
 
@@ -191,7 +191,7 @@ def test_frames_are_let_go() -> None:
         thing = Thing()
         frame: FrameType | None = sys._getframe()
         assert frame is not None
-        namer.visit(frame)
+        namer.visit(frame, frame.f_lineno)
         return weakref.ref(thing)
 
     for end in (Namer.finish, Namer.forget):

@@ -252,10 +252,10 @@ def test_the_running_line_has_columns_where_python_knows_them() -> None:
 
 
 def test_a_location_does_not_say_where_the_file_is(tmp_path: Path) -> None:
-    place, (filename, line) = location(sys._getframe())
+    place, (filename, line), _ = location(sys._getframe())
     assert place.function == f"{__name__}.test_a_location_does_not_say_where_the_file_is"
     assert place.line == 1
-    assert place.text.startswith("place, (filename, line) = location(")
+    assert place.text.startswith("place, (filename, line), _ = location(")
     assert Path(filename) == Path(__file__)
     assert line == test_a_location_does_not_say_where_the_file_is.__code__.co_firstlineno + 1
 

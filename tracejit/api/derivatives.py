@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tracejit.api.derived import Sources, callable_of, recorded_as
+from tracejit.api.derived import Sources, callable_of, recorded_as, remembered
 from tracejit.autodiff.request import cotangents_of, request_of, tangents_of
 from tracejit.specialise.function import Function
 from tracejit.specialise.pickling import recallable
@@ -70,6 +70,7 @@ def elementwise_grad(
     f: Callable[P, Any], argnums: Argnums = 0, *, argnames: Argnames, has_aux: bool = False
 ) -> Function[P, Any]: ...
 @places.at_the_users_line
+@remembered
 @recallable
 def elementwise_grad(
     f: Callable[..., Any],
@@ -116,6 +117,7 @@ def deriv(
     f: Callable[P, tuple[R, A]], argnums: int = 0, *, argnames: str | None = None, has_aux: Yes
 ) -> Function[P, tuple[R, A]]: ...
 @places.at_the_users_line
+@remembered
 @recallable
 def deriv(
     f: Callable[..., Any], argnums: int = 0, *, argnames: str | None = None, has_aux: bool = False

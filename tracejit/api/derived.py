@@ -6,8 +6,9 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, NoneType
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from tracejit.autodiff.request import Request, not_differentiable, selected, split_auxiliary
 from tracejit.ir.graph import Node
@@ -29,6 +30,7 @@ from tracejit.trace.variable import read_leaf
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 KEPT = 64
 
 
@@ -43,6 +45,11 @@ def callable_of(transform: str, f: Any) -> Any:
 def options_of(f: Any) -> Options:
     """The options of a compiled function; a plain one has the usual ones."""
     return f.options if isinstance(f, Function) else Options()
+
+
+def dynamic_options_of(f: Any) -> Options:
+    """The options of a compiled function without what they say of its parameters."""
+    return options_of(f)._replace(static_argnums=(), static_argnames=(), input_signature=None)
 
 
 def recorded_as(
@@ -60,7 +67,7 @@ def derived_from(f: Any, python: Callable[..., Any], names: Sequence[str]) -> Fu
     made: Any = _looking_like(f, python)
     only = inspect.Parameter.POSITIONAL_ONLY
     made.__signature__ = inspect.Signature([inspect.Parameter(name, only) for name in told])
-    options = options_of(f)._replace(static_argnums=(), static_argnames=())
+    options = dynamic_options_of(f)
     return Function(made, options=options, form=Form.TRANSFORM, is_held=False)
 
 
@@ -171,6 +178,39 @@ def running(transform: str) -> Recording:
 
 
 _kept: dict[Any, Any] = {}
+_asked: WeakKeyDictionary[Any, set[Any]] = WeakKeyDictionary()
+
+
+def remembered(transform: F) -> F:
+    """`transform`, which answers one Function for the same Python function and options from the
+    second call on: `tj.grad(f)(x)` in a loop records `f` twice, not at each step.
+
+    The Python function holds what is kept, and both go together. The first call keeps nothing: a
+    lambda in the loop is another function at each step. Methods, partials and other callables are
+    not remembered: they hold nothing, and what is kept for one elsewhere would keep it alive.
+    """
+
+    @functools.wraps(transform)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        f = args[0] if args else None
+        given = (*args[1:], *kwargs.values())
+        if not isinstance(f, (FunctionType, Function)) or not all(map(_is_spelled, given)):
+            return transform(*args, **kwargs)
+        key = transform, repr(args[1:]), repr(sorted(kwargs.items()))
+        asked = _asked.setdefault(f, set())
+        if key not in asked:
+            asked.add(key)
+            return transform(*args, **kwargs)
+        return memoised_for(f, key, lambda: transform(*args, **kwargs))
+
+    return called  # type: ignore[return-value]
+
+
+def _is_spelled(option: Any) -> bool:
+    """Return whether the text of an option says all of it, and it cannot change."""
+    if type(option) is tuple:
+        return all(map(_is_spelled, option))
+    return type(option) in (int, str, bool, NoneType)
 
 
 def memoised_for(f: Any, key: Any, make: Callable[[], R]) -> R:

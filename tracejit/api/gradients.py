@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from tracejit.api.derived import callable_of, options_of
+from tracejit.api.derived import callable_of, options_of, remembered
 from tracejit.autodiff.request import request_of
 from tracejit.specialise.function import Function
 from tracejit.trace import places
@@ -99,6 +99,7 @@ def grad(
     f: Callable[P, tuple[Any, A]], argnums: Argnums = 0, *, argnames: Argnames, has_aux: Yes
 ) -> Function[P, tuple[Any, A]]: ...
 @places.at_the_users_line
+@remembered
 def grad(
     f: Callable[..., Any],
     argnums: Argnums = 0,
@@ -186,6 +187,7 @@ def value_and_grad(
     f: Callable[P, tuple[R, A]], argnums: Argnums = 0, *, argnames: Argnames, has_aux: Yes
 ) -> Function[P, tuple[tuple[R, A], Any]]: ...
 @places.at_the_users_line
+@remembered
 def value_and_grad(
     f: Callable[..., Any],
     argnums: Argnums = 0,

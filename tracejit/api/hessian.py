@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from tracejit.api.derived import callable_of, options_of
+from tracejit.api.derived import callable_of, options_of, remembered
 from tracejit.api.jacobian import jacobian_function
 from tracejit.autodiff.request import request_of
 from tracejit.specialise.function import Function
@@ -86,6 +86,7 @@ def hessian(
     chunk_size: int | None = None,
 ) -> Function[P, Any]: ...
 @places.at_the_users_line
+@remembered
 @recallable
 def hessian(
     f: Callable[..., Any],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from tracejit.api.derived import Sources, callable_of, recorded_as
+from tracejit.api.derived import Sources, callable_of, recorded_as, remembered
 from tracejit.api.jacobian_rows import rows_of
 from tracejit.autodiff.request import request_of
 from tracejit.specialise.function import Function
@@ -130,6 +130,7 @@ def jacobian(
     chunk_size: int | None = None,
 ) -> Function[P, Any]: ...
 @places.at_the_users_line
+@remembered
 @recallable
 def jacobian(
     f: Callable[..., Any],
@@ -276,6 +277,7 @@ def jacfwd(
     chunk_size: int | None = None,
 ) -> Function[P, Any]: ...
 @places.at_the_users_line
+@remembered
 @recallable
 def jacfwd(
     f: Callable[..., Any],
@@ -378,6 +380,7 @@ def jacrev(
     chunk_size: int | None = None,
 ) -> Function[P, Any]: ...
 @places.at_the_users_line
+@remembered
 @recallable
 def jacrev(
     f: Callable[..., Any],

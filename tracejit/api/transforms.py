@@ -16,9 +16,9 @@ from tracejit.api.derived import (
     Sources,
     callable_of,
     derived_from,
+    dynamic_options_of,
     memoised_for,
     name_results,
-    options_of,
     parameters_of,
     strong,
 )
@@ -149,7 +149,7 @@ def _jvp(f: Any, transform: str, primals: Any, tangents: Any, has_aux: bool = Fa
         moved = _moved(python, transform, has_aux, count)
         return derived_from(f, moved, [*names, *[f"{name}_dot" for name in names]])
 
-    key = transform, has_aux, options_of(f), count
+    key = transform, has_aux, dynamic_options_of(f), count
     return memoised_for(python, key, made)(*primals, *tangents)
 
 
@@ -208,7 +208,7 @@ def _split(
     if not _is_plain(leaves):
         return None
     count = len(primals)
-    key = "halves", transform, has_aux, options_of(f), count
+    key = "halves", transform, has_aux, dynamic_options_of(f), count
     halves = memoised_for(python, key, lambda: Halves(f, python, transform, has_aux, count))
     found = halves(primals)
     if found is None:
@@ -250,7 +250,7 @@ def _valued(f: Any, python: Any, transform: str, primals: Any, has_aux: bool = F
     def made() -> Function[..., Any]:
         return derived_from(f, valued, parameters_of(python, count))
 
-    key = "value", transform, has_aux, options_of(f), count
+    key = "value", transform, has_aux, dynamic_options_of(f), count
     return memoised_for(python, key, made)(*primals)
 
 
@@ -269,7 +269,7 @@ def _pulled(f: Any, python: Any, has_aux: bool, primals: Any, cotangents: Any) -
     def made() -> Function[..., Any]:
         return derived_from(f, pulled, [*parameters_of(python, count), "out_bar"])
 
-    return memoised_for(python, ("pulled", has_aux, options_of(f), count), made)(
+    return memoised_for(python, ("pulled", has_aux, dynamic_options_of(f), count), made)(
         *primals, cotangents
     )
 
@@ -373,6 +373,7 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     alone = type(primals) not in (tuple, list)
     numbers = (0,) if alone else tuple(range(len(primals)))
     request = Request("hvp", numbers, single=alone)
-    key = request, options_of(f)
-    slope: Any = memoised_for(python, key, lambda: Function(python, request, options_of(f)))
+    options = dynamic_options_of(f)
+    key = request, options
+    slope: Any = memoised_for(python, key, lambda: Function(python, request, options))
     return _jvp(slope, "hvp", primals, tangents)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tracejit.api.derived import callable_of, recorded_as, running
+from tracejit.api.derived import callable_of, recorded_as, remembered, running
 from tracejit.autodiff.batch import Batch
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import type_of
@@ -53,6 +53,7 @@ def vmap(f: Callable[P, ArraysT], in_axes: Any = 0, out_axes: Any = 0) -> Functi
 @overload
 def vmap(f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, Any]: ...
 @places.at_the_users_line
+@remembered
 @recallable
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function[..., Any]:
     """`f` for every element of a batch at once.

@@ -40,6 +40,7 @@ class Constants:
         self._names: dict[tuple[Any, ...], str] = {}
         self._alike: dict[tuple[Any, ...], list[tuple[int, str]]] = {}
         self._places: dict[tuple[Node, int], str] = {}
+        self._counts: dict[str, count[int]] = {}
         self._taken = {
             word for plan in plans for value in _values(plan) for word in (value.base, value.name)
         }
@@ -139,7 +140,7 @@ class Constants:
     def _free(self, base: str, dtype: np.dtype[Any]) -> str:
         """`base`, with the dtype or a number where it is taken; "c" always has a number."""
         names = [] if base == "c" else [base, f"{base}_{dtype.name}"]
-        numbered = (f"{base}_{number}" for number in count(1))
+        numbered = (f"{base}_{number}" for number in self._counts.setdefault(base, count(1)))
         return next(name for name in chain(names, numbered) if not self._is_taken(name))
 
     def _is_taken(self, name: str) -> bool:

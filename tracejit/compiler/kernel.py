@@ -29,7 +29,7 @@ from tracejit.runtime.blas import on_one_blas_thread
 from tracejit.runtime.buffer_pool import recycled_empty
 from tracejit.runtime.tile_threads import share_tiles
 from tracejit.support.cost_model import costs
-from tracejit.support.errors import TracejitError, TracejitWarning, without_frames
+from tracejit.support.errors import TracejitError, TracejitWarning, fail, without_frames
 from tracejit.support.garbage import collection_paused
 from tracejit.support.options import Options
 from tracejit.support.progress import stage
@@ -338,7 +338,13 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
         text, constants, notice = made_from.generate(key)
         if notice:
             warnings.warn(notice, TracejitWarning, stacklevel=places.user_depth())
-        module = store.put(name, text, constants)
+        try:
+            module = store.put(name, text, constants)
+        except MemoryError:
+            raise  # the process is at fault, not the text
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+            raise fail("not-importable", None, name=name, problem=problem) from error
     share_constants(module, recorded.graph)
     place = recorded.origin.place
     cite(module, recorded.origin.file, place)

@@ -74,7 +74,7 @@ class Value:
 
     def copied(self, node: Node) -> Value:
         """The same result of a copy of its node, under the same name."""
-        value: Value = Value.__new__(Value)
+        value: Value = object.__new__(Value)
         value.type, value.node, value.index, value.data = self.type, node, self.index, None
         value.label, value.derived = self.label, self.derived
         value.base, value.name = self.base, self.name
@@ -169,7 +169,7 @@ class Node:
 
     def applied_to(self, operands: tuple[Value, ...]) -> Node:
         """A copy that is applied to `operands`, its names kept."""
-        node: Node = Node.__new__(Node)
+        node: Node = object.__new__(Node)
         node.op, node.operands, node.params = self.op, operands, self.params
         node.where, node.region, node.tapes = self.where, self.region, self.tapes
         node.segment, node.spelled = self.segment, self.spelled
@@ -256,7 +256,8 @@ class Graph:
         """The node that applies `op`: an equal one that is there, or a new one at the end."""
         if self.sizes is not None:
             params = {name: resolved(value) for name, value in params.items()}
-        self._give_keys(op.name)
+        if op.name not in self._keyed_ops:
+            self._give_keys(op.name)
         text = self._spelled(params) if params else ""
         key = (op.name, operands, text, region, tapes)
         known = None if op.effect else self._consed.get(key)
@@ -280,7 +281,8 @@ class Graph:
             if self._keyless is not None:
                 self._keyless.setdefault(node.op.name, []).append(node)
             return node
-        self._give_keys(node.op.name)
+        if node.op.name not in self._keyed_ops:
+            self._give_keys(node.op.name)
         key = self._key_of(node)
         known = None if node.op.effect else self._consed.get(key)
         if known is not None and self.branches.precedes(known.segment, node.segment):
@@ -316,8 +318,6 @@ class Graph:
 
     def _give_keys(self, op: str) -> None:
         """Make keys for the nodes of `op` that have none yet; from now on all that come have."""
-        if op in self._keyed_ops:
-            return
         if self._keyless is None:
             self._keyless = {}
             for node in self.nodes if self.takes_nodes else ():

@@ -29,6 +29,7 @@ from tracejit.ops.op import Op, answer, defop
 Index = tuple[Any, ...]
 
 FULL = batched_indices.ALL
+_PLAIN = frozenset((int, slice))
 RECORDED_MASK = (
     "how many elements a condition selects is not known while it is being recorded; select with "
     "np.where(mask, x, 0.0), or multiply by the mask, which keep the shape"
@@ -42,10 +43,13 @@ def parsed_index(x: Any, index: Any, masks: bool = False) -> tuple[Index, list[A
     """The index of x[index], as the user wrote it, for the params of an op, and its arrays; with
     `masks`, boolean ones stay what they are."""
     items = index if type(index) is tuple else (index,)
-    parts = [_part(item, masks) for item in items]
     entries: list[Any] = []
     arrays: list[Any] = []
-    axis, ndim = 0, np.ndim(x)
+    axis, ndim = 0, x.ndim
+    if len(items) <= ndim and _PLAIN.issuperset(map(type, items)):
+        entries = [item if type(item) is int else _slice_entry(item) for item in items]
+        return _simplified(entries, ndim - len(items)), arrays
+    parts = [_part(item, masks) for item in items]
     taken = sum(map(_axes_taken, parts))
     if taken > ndim:
         raise IndexError(
@@ -76,6 +80,8 @@ def _is_fancy(arrays: Sequence[Any]) -> bool:
 def _index_call(x: Any, index: Any) -> Any:
     """x[index] as the user wrote it."""
     entries, arrays = parsed_index(x, index)
+    if not arrays and None not in entries:
+        return getitem(x, index=entries)
     if _is_fancy(arrays):
         return take_at(x, *arrays, index=entries, unique=is_unique(*arrays))
     if None in entries and {None, "...", FULL}.issuperset(entries):
@@ -86,7 +92,7 @@ def _index_call(x: Any, index: Any) -> Any:
 def _part(item: Any, masks: bool) -> Any:
     """One entry of an index: as in the params, or an array, or a Tensor of integers."""
     if item is None or type(item) is slice:
-        return None if item is None else ("slice", *map(_bound, (item.start, item.stop, item.step)))
+        return None if item is None else _slice_entry(item)
     if item is Ellipsis:
         return "..."
     item = settled(item)
@@ -109,8 +115,13 @@ def _part(item: Any, masks: bool) -> Any:
     return item
 
 
+def _slice_entry(item: slice) -> tuple[Any, ...]:
+    """A slice as an entry of an index."""
+    return ("slice", _bound(item.start), _bound(item.stop), _bound(item.step))
+
+
 def _bound(value: Any) -> int | None:
-    return None if value is None else whole(value)
+    return value if value is None or type(value) is int else whole(value)
 
 
 def _axes_taken(part: Any) -> int:
@@ -156,6 +167,8 @@ def is_unique(*arrays: Any) -> bool:
     `x[np.arange(n), labels]`.
     """
     several = [array for array in arrays if np.ndim(array)]
+    if not several:
+        return True
     known = [array for array in several if not is_recorded(array)]
     if len(known) < len(several):
         alike = all(np.shape(array) == np.shape(several[0]) for array in several)
@@ -175,26 +188,29 @@ def selected_type(
     x: ArrayType, *indices: ArrayType, index: Index, unique: bool = False
 ) -> ArrayType:
     """The type of x[index], by NumPy's rules for where the axes of index arrays go."""
-    rest = x.ndim - sum(entry is not None and entry != "..." for entry in index)
     shape: list[int] = []
     fancy: list[tuple[int, int]] = []
     axis = 0
     for number, entry in enumerate(index):
-        if entry is None:
-            shape.append(1)
-            continue
-        if entry == "...":
-            shape += x.shape[axis : axis + rest]
-            axis += rest
-            continue
-        if isinstance(entry, tuple):
-            shape.append(slice_length(x.shape[axis], *entry[1:]))
-        else:
-            fancy.append((number, len(shape)))
-            if type(entry) is int and not -x.shape[axis] <= entry < x.shape[axis]:
+        kind = type(entry)
+        if kind is int:
+            if not -x.shape[axis] <= entry < x.shape[axis]:
                 raise IndexError(
                     f"index {entry} is out of bounds for axis {axis} with size {x.shape[axis]}"
                 )
+            fancy.append((number, len(shape)))
+        elif kind is tuple:
+            shape.append(slice_length(x.shape[axis], *entry[1:]))
+        elif entry is None:
+            shape.append(1)
+            continue
+        elif entry == "...":
+            rest = x.ndim - sum(one is not None and one != "..." for one in index)
+            shape += x.shape[axis : axis + rest]
+            axis += rest
+            continue
+        else:
+            fancy.append((number, len(shape)))
         axis += 1
     shape += x.shape[axis:]
     if indices:

@@ -148,6 +148,8 @@ def slice_length(size: int, start: int | None, stop: int | None, step: int | Non
     >>> slice_length(10, 1, -1, None), slice_length(10, None, None, -3), slice_length(3, 5, 9, 1)
     (8, 4, 0)
     """
+    if step is None and start is None and stop is None:
+        return size
     step = 1 if step is None else operator.index(step)
     if step == 0:
         raise ValueError("slice step cannot be zero")

@@ -44,5 +44,7 @@ def needed_nodes(
     for node in reversed(nodes):
         if node in wanted or (node.op.effect and not there.issuperset(node.results)):
             kept.append(node)
-            wanted.update([value.node for value in node.operands if value not in there])
+            for value in node.operands:
+                if value not in there:
+                    wanted.add(value.node)
     return kept[::-1]

@@ -22,7 +22,13 @@ from tracejit.specialise.results import CommitFailed, own, taped_result
 from tracejit.specialise.strict_mode import python_must_raise
 from tracejit.specialise.tracer import takes_gradients
 from tracejit.specialise.uncompiled import UncompiledCalls
-from tracejit.support.errors import TracejitError, fail, placed, without_frames
+from tracejit.support.errors import (
+    NotImportableError,
+    TracejitError,
+    fail,
+    placed,
+    without_frames,
+)
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
@@ -139,7 +145,7 @@ class Fallback(NamedTuple):
         if isinstance(error, NotApart):
             wrapped = map(has_wrapped_inside, (*args, *kwargs.values()))
             return self.callee.form is Form.PLAIN and not any(wrapped)
-        if isinstance(error, Failed):
+        if isinstance(error, (Failed, NotImportableError)):
             return True
         if isinstance(error, TracejitError) or isinstance(error.__cause__, TracejitError):
             return False
@@ -152,7 +158,7 @@ class Fallback(NamedTuple):
         """The error that Python has to meet, too, when it makes a call again after `error`; None
         where Python is asked for another reason: overlapping arguments, or a result of a shape that
         depends on data."""
-        if isinstance(error, Failed):
+        if isinstance(error, (Failed, NotImportableError)):
             return error.__cause__
         if isinstance(error, ValueError):
             nodes = (node for kernel in self.table.kernels for node in kernel.graph.nodes)

@@ -16,7 +16,7 @@ from tracejit.debug.notes import is_of_kernel, line_in_kernel
 from tracejit.runtime.identity import NotApart
 from tracejit.runtime.single_flight import Mutex
 from tracejit.specialise.trace_tree import MAX_NODES
-from tracejit.support.errors import TracejitWarning
+from tracejit.support.errors import NotImportableError, TracejitWarning
 from tracejit.support.event_log import log
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
@@ -54,6 +54,13 @@ CAUSES = {
         "the kernel raised {detail}, where Python goes on",
         "test for it before the call, or choose with np.where(condition, a, b). If nothing in the "
         "function catches that error, please report it: it is one of tracejit.",
+    ),
+    "module": Cause(
+        AS_PYTHON,
+        "the module that was generated for it cannot be imported, which is a mistake of tracejit "
+        "({detail})",
+        "report it, with what TRACEJIT_DUMP=source prints. The answer is Python's, and is right.",
+        patience=1,
     ),
     "warned": Cause(
         AS_PYTHON,
@@ -185,6 +192,8 @@ def cause_of(error: BaseException) -> tuple[str, str, str]:
     if isinstance(error, Failed):
         cause = error.__cause__
         return error.row, error.detail if cause is None else _spelled(cause), ""
+    if isinstance(error, NotImportableError):
+        return "module", _spelled(error.__cause__ or error), ""
     if isinstance(error, Warning):
         return "warned", _spelled(error), ""
     if is_of_kernel(error):

@@ -35,6 +35,7 @@ from tracejit.support.exceptions import (
     NoGradientError,
     NonFiniteError,
     NotAnOpError,
+    NotImportableError,
     RecomputeError,
     RegisteredError,
     Row,
@@ -59,8 +60,8 @@ from tracejit.support.gradient_errors import GRADIENT_ERRORS
 __all__ = [
     "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "ExportError",
     "GradientError", "GraphError", "ImpureError", "InPlaceError", "KernelError",
-    "LeakedTensorError", "NoGradientError", "NonFiniteError", "NotAnOpError", "RecomputeError",
-    "RegisteredError",
+    "LeakedTensorError", "NoGradientError", "NonFiniteError", "NotAnOpError",
+    "NotImportableError", "RecomputeError", "RegisteredError",
     "Row", "RuleError", "RuleTypeError", "SeedError", "ShapeError", "StrictError",
     "TapeArgumentError", "TapeError", "TapeStateError", "TracejitError", "TracejitWarning",
     "UnsupportedError", "ValueNeededError", "WatchError", "Where", "fail", "placed",
@@ -303,6 +304,12 @@ ERRORS: dict[str, Row] = {
         "kernel {name} cannot be used: {problem}.",
         "a kernel runs as code, so it is only imported when it is exactly what tracejit wrote.",
         "{fix}",
+    ),
+    "not-importable": Row(
+        NotImportableError,
+        "the module {name}, which was just generated, cannot be imported: {problem}.",
+        "this is a mistake of tracejit, not of your code.",
+        "report it, with what TRACEJIT_DUMP=source prints.",
     ),
     "export": Row(
         UnsupportedError,

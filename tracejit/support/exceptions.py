@@ -157,6 +157,10 @@ class KernelError(TracejitError, ImportError):
     """A kernel file that is missing, damaged, edited or foreign."""
 
 
+class NotImportableError(KernelError):
+    """A module that was just generated and cannot be imported: a mistake of tracejit."""
+
+
 class ExportError(TracejitError, FileExistsError):
     """A file in the place of an exported one that tracejit did not write, or that was edited."""
 

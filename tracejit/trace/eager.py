@@ -387,9 +387,9 @@ class Eager(threading.local, Recorder):
         frame = places.user_frame(KNOWN_FRAMES)
         if frame is None:
             return None
-        place, file = places.location(frame)
-        self.graph.files[place] = file
-        return place
+        found = places.location(frame)
+        self.graph.files[found.location] = found.file
+        return found.location
 
 
 EAGER = Eager()

@@ -71,6 +71,9 @@ class LoopSearch:
         self.weights = np.bincount(self.word.letters, [1 + len(one) for one in inner])
         self.least = model.least_sized_nodes if sizes_differ else model.least_rolled_nodes
         self.is_taken = np.zeros(len(nodes), dtype=bool)
+        held = [self.word.numbers.get(value, -1) for value in self.roots]
+        self.is_held = np.zeros(len(self.word.values), dtype=bool)
+        self.is_held[[number for number in held if number >= 0]] = True
         self.notes = [
             LoopNote(where, 0, reason)
             for (where, reason), count in Counter(_note_of(node) for node in alone).items()
@@ -106,7 +109,8 @@ class LoopSearch:
         if not found:
             self._note(misfits)
         if self.word.sizes_differ:
-            found += [body for known in [*found] for body in self._short(known)]
+            alike = {tuple(self.word.letters[one.positions[1]].tolist()): one for one in found}
+            found += [body for known in alike.values() for body in self._short(known)]
         return sorted(found, key=lambda body: int(body.positions[0].min()))
 
     def _short(self, known: Body) -> Iterator[Body]:
@@ -255,29 +259,23 @@ class LoopSearch:
 
     def read_outside(self, body: Body) -> dict[tuple[int, int], Value]:
         """The results of steps, by step and number in it, that something else reads or holds."""
-        word = self.word
-        inside = np.zeros(len(self.nodes), dtype=bool)
-        inside[body.positions.ravel()] = True
-        readers = np.repeat(np.arange(len(self.nodes)), np.diff(word.offsets))
-        entries = word.operands[~inside[readers] & self.needed[readers]]
-        entries = np.unique(entries[entries >= 0])
-        numbers = entries[inside[word.owners[entries]]].tolist()
-        numbers += [
-            number
-            for value in self.roots
-            if (number := word.numbers.get(value, -1)) >= 0 and inside[word.owners[number]]
-        ]
-        place = np.full((len(self.nodes), 2), -1)
-        steps, columns = np.indices(body.positions.shape)
-        place[body.positions.ravel(), 0] = steps.ravel()
-        place[body.positions.ravel(), 1] = columns.ravel()
-        found: dict[tuple[int, int], Value] = {}
-        for number in numbers:
-            owner = int(word.owners[number])
-            step, column = place[owner].tolist()
-            slot = body.slots[column] + number - int(word.first_results[owner])
-            found[step, slot] = word.values[number]
-        return found
+        word, slots = self.word, np.array(body.slots)
+        columns = np.repeat(np.arange(len(slots) - 1), np.diff(slots))
+        firsts = word.first_results[body.positions[:, columns]]
+        numbers = (firsts + np.arange(len(columns)) - slots[columns]).ravel()
+        readers, entries = word.readers_of(numbers)
+        low, high = int(body.positions.min()), int(body.positions.max())
+        inside = np.zeros(high - low + 3, dtype=bool)  # with one node before and one behind
+        inside[body.positions - low + 1] = True
+        is_inside = inside[np.clip(readers - low + 1, 0, high - low + 2)]
+        read = np.unique(entries[~is_inside & self.needed[readers]])
+        held = np.flatnonzero(self.is_held[numbers])
+        in_order = [*read[np.argsort(numbers[read])], *held[np.argsort(numbers[held])]]
+        count = len(columns)
+        return {
+            (place // count, place % count): word.values[number]
+            for place, number in ((int(place), int(numbers[place])) for place in in_order)
+        }
 
 
 def _goes_on(lengths: Sequence[int]) -> bool:

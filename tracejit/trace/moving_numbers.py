@@ -19,6 +19,7 @@ from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import UPDATES, set_item
 
 _NUMBERED = ("index", "shape")
+_NUMBERS = frozenset((int, Dim))
 
 INDEXED = {getitem: 1, put_slice: 1, set_item: 2, **dict.fromkeys(UPDATES.values(), 2)}
 """The operations whose index may hold operands, with the number of their other operands."""
@@ -39,12 +40,13 @@ class Moving(NamedTuple):
 def numbers_of(node: Node) -> list[int]:
     """The numbers in an index or a shape, in order."""
     found: list[int] = []
-
-    def note(number: int) -> int:
-        found.append(number)
-        return number
-
-    replaced(node.params, note, note)
+    for name in _NUMBERED:
+        parts = node.params.get(name)
+        for part in parts if isinstance(parts, tuple) else ():
+            if type(part) is tuple:
+                found += [bound for bound in part if type(bound) in _NUMBERS]
+            elif type(part) in _NUMBERS:
+                found.append(part)
     return found
 
 
@@ -82,7 +84,7 @@ def _replaced(
     if type(part) is Dim:
         return other(part)
     if type(part) is tuple:
-        return tuple([other(bound) if type(bound) in (int, Dim) else bound for bound in part])
+        return tuple([other(bound) if type(bound) in _NUMBERS else bound for bound in part])
     return operand(part) if type(part) is str and part != "..." else part
 
 

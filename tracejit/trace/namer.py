@@ -24,12 +24,12 @@ class Namer:
         self._position: dict[FrameType, tuple[int, int]] = {}
         self._rules: set[FrameType] = set()
 
-    def visit(self, frame: FrameType, rule: bool = False) -> None:
-        """An operation is being recorded in `frame`; in a gradient rule, what cotangents are called
-        there is not their name."""
+    def visit(self, frame: FrameType, line: int, rule: bool = False) -> None:
+        """An operation is being recorded in `frame`, at `line`; in a gradient rule, what cotangents
+        are called there is not their name."""
         if rule:
             self._rules.add(frame)
-        line, instruction = frame.f_lineno, frame.f_lasti
+        instruction = frame.f_lasti
         before = self._position.get(frame)
         if before is None:
             self._visit_callers(frame)

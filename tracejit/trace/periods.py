@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.control_flow import OWNERS
 from tracejit.ops.marker_ops import FIXED_RULES, IDENTITY, OVERRIDE
-from tracejit.trace.inner_loops import is_inner, letter_of
-from tracejit.trace.moving_numbers import INDEXED, blanked
+from tracejit.trace.inner_loops import is_inner, letter_of, numbers_in
+from tracejit.trace.moving_numbers import INDEXED, blanked, numbers_of
 
 Index = tuple[Any, ...]
 
@@ -76,10 +77,40 @@ class Word:
         self.owners = np.frombuffer(owners, dtype=np.int64)
         self.operands = np.frombuffer(operands, dtype=np.int64)
         self.offsets = np.frombuffer(offsets, dtype=np.int64)
+        self._numbers_in: dict[int, list[int]] = {}
 
     def value(self, number: int) -> Value:
         """The value of this number."""
         return self.values[number] if number >= 0 else self.outside[-1 - number]
+
+    def readers_of(self, results: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nodes that read these results, and for each of them the place in `results` of the one
+        that it reads."""
+        nodes, begins = self._readers
+        counts = begins[results + 1] - begins[results]
+        skipped = np.cumsum(counts) - counts
+        places = np.repeat(begins[results] - skipped, counts) + np.arange(int(counts.sum()))
+        return nodes[places], np.repeat(np.arange(len(results)), counts)
+
+    @cached_property
+    def _readers(self) -> tuple[np.ndarray, np.ndarray]:
+        """The nodes that read results, in the order of these, and where those of each result
+        begin."""
+        nodes = np.repeat(np.arange(len(self.nodes)), np.diff(self.offsets))
+        is_result = self.operands >= 0
+        numbers = self.operands[is_result]
+        order = np.argsort(numbers, kind="stable")
+        begins = np.searchsorted(numbers[order], np.arange(len(self.values) + 1))
+        return nodes[is_result][order], begins
+
+    def numbers_in(self, number: int) -> list[int]:
+        """The numbers in the parameters of the node of this number, and of the nodes in it."""
+        found = self._numbers_in.get(number)
+        if found is None:
+            node = self.nodes[number]
+            found = [*numbers_in(node)] if is_inner(node) else numbers_of(node)
+            self._numbers_in[number] = found
+        return found
 
     def repetitions(self, steps: int) -> Iterator[Repetition]:
         """The maximal repetitions of at least `steps` periods, those of short periods first."""

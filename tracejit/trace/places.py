@@ -20,7 +20,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -219,7 +219,7 @@ class _Located:
         self.code = code
         self.source = source_of(code)
         self.statements: dict[tuple[Any, ...], tuple[Location, tuple[str, int]]] = {}
-        self.expressions: dict[tuple[Any, ...], tuple[Location, tuple[str, int]]] = {}
+        self.expressions: dict[tuple[Any, ...], Found] = {}
         self._positions: list[Position | None] | None = None
 
     def position(self, instruction: int) -> Position | None:
@@ -308,8 +308,18 @@ def _location(
     return Location(f"{module}.{function}", line, text), (filename, start)
 
 
-def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
-    """The location of `frame`, and the file and line in it."""
+class Found(NamedTuple):
+    """The location of a frame, the file and the line in it at which its statement begins, and its
+    running line."""
+
+    location: Location
+    file: tuple[str, int]
+    lineno: int
+
+
+def location(frame: FrameType) -> Found:
+    """The place of `frame`, found once for each instruction: Python counts lines from the first of
+    a function."""
     running = frame
     while frame.f_code.co_name in COMPREHENSIONS and frame.f_back is not None:
         if frame.f_code not in frame.f_back.f_code.co_consts:
@@ -329,7 +339,7 @@ def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
     if found is None:
         place, file = _statement(known, frame, module)
         expression = ExpressionLocation.of(place, weakref.ref(running.f_code), running.f_lasti)
-        found = known.expressions[key] = expression, file
+        found = known.expressions[key] = Found(expression, file, running.f_lineno)
     return found
 
 

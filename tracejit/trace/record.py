@@ -45,7 +45,11 @@ from tracejit.trace.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.scipy_calls import foreign_call
 from tracejit.trace.tape_window import Window
-from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.tensor import TENSORS, Tensor, tensor_of
+
+KNOWN_FRAMES = 4
+"""The number of frames of tracejit between the user's frame and the question for its place."""
+NOT_SEEN: tuple[list[Window], tuple[int, ...]] = [], ()
 
 
 def current_recording() -> Recording | None:
@@ -114,12 +118,13 @@ class Recording(Recorder):
 
     def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """`op` applied to Tensors, arrays and numbers: a Tensor, or a tuple of them."""
-        self.check_alive()
+        if not self.open or threading.get_ident() != self.thread:
+            self.check_alive()
         handling = self.handling
         if STATE() is not handling.state or warnings.filters is not handling.filters:
             self._check_handling()
         values = tuple([self.lift(operand) for operand in operands])
-        if self.logs:
+        if self.assigned_values and self.logs:
             self.note_uses(values)
         if op is set_item:
             op, values = as_update(values, params)
@@ -141,7 +146,7 @@ class Recording(Recorder):
         else:
             node = self._emit(op, values, params, types)
         if len(node.results) == 1:
-            tensor = Tensor(node.results[0], self)
+            tensor = tensor_of(node.results[0], self)
             if op.view_of is not None:
                 tensor._owner = owner_of_view(tensor, op, operands, params)
             return tensor
@@ -165,13 +170,13 @@ class Recording(Recorder):
         self, op: Op, values: tuple[Value, ...], params: dict[str, Any], types: Sequence[ArrayType]
     ) -> Node:
         """The node in the graph, and in every window that sees it."""
-        seen, tapes = self._seen(op, values, params)
-        before = len(self.graph.nodes)
+        seen, tapes = self._seen(op, values, params) if self.windows else NOT_SEEN
+        graph, before = self.graph, len(self.graph.nodes)
         tapes = (*tapes, -before) if self.keeps_apart else tapes + self.apart
-        node = self.graph.emit(op, values, params, types, self._locate(), self.region, tapes)
+        node = graph.emit(op, values, params, types, self._locate(), self.region, tapes)
         if self.trail is not None:
             self.trail.append(node)
-        if len(self.graph.nodes) > before:
+        if len(graph.nodes) > before:
             for window in seen:
                 window.add(node)
         else:
@@ -182,8 +187,6 @@ class Recording(Recorder):
         self, op: Op, values: tuple[Value, ...], params: dict[str, Any]
     ) -> tuple[list[Window], tuple[int, ...]]:
         """The windows that see an operation, and their numbers."""
-        if not self.windows:
-            return [], ()
         inputs = values[params["outputs"] :] if op is OVERRIDE else values
         seen = [window for window in self.windows if window.sees(inputs)]
         return seen, tuple([window.number for window in seen])
@@ -207,8 +210,11 @@ class Recording(Recorder):
             if operand._recording is not self:
                 return self._foreign(operand)
             value: Value = operand._value
-            value = self.moved.get(value, value)
-            return self.substitutes[value] if value in self.substitutes else value
+            if self.moved:
+                value = self.moved.get(value, value)
+            if self.substitutes and value in self.substitutes:
+                value = self.substitutes[value]
+            return value
         if type(operand) in (list, tuple):
             operand = as_array(operand)
             if type(operand) in TENSORS:
@@ -434,11 +440,11 @@ class Recording(Recorder):
     def _locate(self) -> Location | None:
         if self.where is not None and not self.in_rule:
             return None if self.where is NOWHERE else self.where
-        frame = places.user_frame()
+        frame = places.user_frame(KNOWN_FRAMES)
         if frame is None:
             return None
-        self._namer.visit(frame, self.in_rule)
-        place, file = places.location(frame)
+        place, file, line = places.location(frame)
+        self._namer.visit(frame, line, self.in_rule)
         self.graph.files.setdefault(place, file)
         note = self.where.note if self.where is not None else ""
         return place._replace(note=note) if note else place

@@ -18,7 +18,7 @@ from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.subgraph import bodies_of
 from tracejit.ops.indexing import getitem
 from tracejit.support.cost_model import costs
-from tracejit.trace.inner_loops import is_inner, numbers_in
+from tracejit.trace.inner_loops import is_inner
 from tracejit.trace.moving_numbers import (
     INDEXED,
     Moving,
@@ -26,7 +26,6 @@ from tracejit.trace.moving_numbers import (
     entries_of,
     longest,
     middle_of,
-    numbers_of,
 )
 from tracejit.trace.periods import Word
 from tracejit.trace.step_operands import (
@@ -169,11 +168,13 @@ class Steps:
         """The operands of all steps: those computed in the steps by step and slot, others by their
         number less FAR."""
         word, positions = self.word, self.positions[first:last]
-        local = np.full(len(word.values) + 1, -1, dtype=np.int64)
+        low = int(word.first_results[positions.min()])
+        high = int(word.first_results[positions.max() + 1])
+        local = np.full(high - low + 2, -1, dtype=np.int64)  # with one before and one behind
         for slot in range(self.count):
             column = int(np.searchsorted(self.slots, slot, side="right")) - 1
             numbers = word.first_results[positions[:, column]] + (slot - self.slots[column])
-            local[numbers] = np.arange(len(positions)) * self.count + slot
+            local[numbers - low + 1] = np.arange(len(positions)) * self.count + slot
         starts = word.offsets[positions]
         columns = []
         for number, node in enumerate(self.pattern):
@@ -181,7 +182,7 @@ class Steps:
         if not columns:
             return np.zeros((len(positions), 0), dtype=np.int64)
         numbers = np.stack(columns, axis=1)
-        found = np.where(numbers >= 0, local[numbers], -1)
+        found = local[np.clip(numbers - low + 1, 0, high - low + 1)]
         return np.where(found >= 0, found, numbers - FAR)
 
     def _middle(self, first: int, last: int) -> int:
@@ -273,10 +274,7 @@ class Steps:
 
     def _numbers(self, number: int, first: int, last: int) -> list[list[int]]:
         """The numbers in the parameters of a node of each step."""
-        nodes = [self.word.nodes[k] for k in self.positions[first:last, number].tolist()]
-        if is_inner(nodes[0]):
-            return [[*numbers_in(node)] for node in nodes]
-        return [numbers_of(node) for node in nodes]
+        return [self.word.numbers_in(k) for k in self.positions[first:last, number].tolist()]
 
     def _numbers_fit(self, number: int, first: int, last: int, middle: int) -> np.ndarray | None:
         """The steps whose numbers follow from those of the middle one, as flags."""

@@ -403,6 +403,16 @@ class ScalarTensor(Tensor):
         return object.__getattribute__(self, name)
 
 
+def tensor_of(value: Value, recording: Any) -> Tensor:
+    """`Tensor(value, recording)`, in half the time."""
+    made: Tensor = object.__new__(ArrayTensor if value.type.form == "array" else ScalarTensor)
+    made._held = value
+    made._recording = recording
+    made._owner = None
+    made._scope = recording.scope
+    return made
+
+
 ArrayTensor.__name__ = ScalarTensor.__name__ = Tensor.__name__  # users know one
 
 # The classes of Tensors; `type(x) in TENSORS` tells if a value of the user's is one.
