@@ -180,6 +180,9 @@ class Node:
         return f"{self.op.name} {' '.join(map(repr, self.operands))}"
 
 
+NO_PARAMS: dict[str, Any] = {}
+"""The parameters of every node in a graph that has none: nobody adds to those of a node."""
+
 PLACE = ("where", "region", "tapes", "segment")
 
 
@@ -260,7 +263,7 @@ class Graph:
         known = None if op.effect else self._consed.get(key)
         if known is not None and self.branches.precedes(known.segment, segment):
             return known
-        node = Node(op, operands, params, types, where, region, tapes, segment)
+        node = Node(op, operands, params or NO_PARAMS, types, where, region, tapes, segment)
         node.spelled = text if self.sizes is None else None
         self.nodes.append(node)
         self._consed[key] = node
@@ -299,6 +302,10 @@ class Graph:
     def cut(self, start: int) -> None:
         """Take out the nodes from number `start` on; the others may have other operands by now."""
         del self.nodes[start:]
+        self.forget_keys()
+
+    def forget_keys(self) -> None:
+        """Keep no key of a node: where one is needed again it is made again."""
         self._consed.clear()
         self._keyed_ops.clear()
         self._keyless = {}

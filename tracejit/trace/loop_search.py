@@ -64,6 +64,7 @@ class LoopSearch:
             live.update(node.operands)
             if _is_alone(node) or not assigned.isdisjoint(node.results):
                 alone.add(node)
+        del live  # of many steps these are many
         self.word = Word(nodes, alone, sizes_differ)
         model = costs()
         inner = [node.params["body"].nodes if is_inner(node) else () for node in nodes]

@@ -10,6 +10,7 @@ is for `step_columns.py` to find out.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -53,16 +54,16 @@ class Word:
         self.values: list[Value] = []
         self.outside: list[Value] = []
         self.numbers: dict[Value, int] = {}
-        firsts: list[int] = []
-        owners: list[int] = []
+        firsts = array("q")
+        owners = array("q")
         for number, node in enumerate(nodes):
             firsts.append(len(self.values))
             self.values += node.results
-            owners += [number] * len(node.results)
+            owners.extend([number] * len(node.results))
         numbers = self.numbers
         numbers.update((value, number) for number, value in enumerate(self.values))
-        operands: list[int] = []
-        offsets = [0]
+        operands = array("q")
+        offsets = array("q", [0])
         for node in nodes:
             for value in node.operands:
                 known = numbers.get(value)
@@ -72,10 +73,10 @@ class Word:
                 operands.append(known)
             offsets.append(len(operands))
         firsts.append(len(self.values))
-        self.first_results = np.array(firsts)
-        self.owners = np.array(owners, dtype=np.int64)
-        self.operands = np.array(operands, dtype=np.int64)
-        self.offsets = np.array(offsets)
+        self.first_results = np.frombuffer(firsts, dtype=np.int64)
+        self.owners = np.frombuffer(owners, dtype=np.int64)
+        self.operands = np.frombuffer(operands, dtype=np.int64)
+        self.offsets = np.frombuffer(offsets, dtype=np.int64)
         self._numbers_in: dict[int, list[int]] = {}
 
     def value(self, number: int) -> Value:

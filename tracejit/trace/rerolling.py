@@ -40,6 +40,7 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     if problem:
         recording.loop_notes.append(LoopNote(None, 0, problem))
         return
+    graph.forget_keys()
     recording.settle_names()
     held = _held(recording, graph.nodes[start:])
     events = [value for event in recording.events for value in event.values]

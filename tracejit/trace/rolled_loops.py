@@ -84,6 +84,11 @@ class Replacement:
         for value, now in self.places.items():
             self.places[value] = self.resolved(now)
         graph.cut(len(graph.nodes))
+        # A node and its results hold each other. Long recordings are not left to the collector.
+        kept = set(graph.nodes)
+        for node in nodes:
+            if node not in kept:
+                node.operands = node.results = ()
 
     def keep(self, node: Node) -> None:
         """Put a node that is in no loop at the end of the graph."""
