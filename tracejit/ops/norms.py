@@ -9,11 +9,13 @@ or minimum and those by singular values are compositions.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.batching import Moved, behind, rows
 from tracejit.ops.creation import as_array
@@ -77,6 +79,10 @@ def _norm_batch(moved: Moved, x: Any, axis: Any = None, **params: Any) -> Any:
     return norm_op(x, axis=behind(axis), **params)
 
 
+def _norm_axes(types: Sequence[ArrayType], axis: Any = None, **params: Any) -> str:
+    return axes.over(types, axis, params.get("keepdims", False))
+
+
 norm_op: Op = defop(
     name="norm",
     infer=_norm_type,
@@ -84,6 +90,7 @@ norm_op: Op = defop(
     batch=_norm_batch,
     source=_norm_source,
     cost=lambda x, **params: 2 * x.size,
+    axes=_norm_axes,
 )
 
 

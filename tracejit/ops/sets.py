@@ -58,6 +58,7 @@ isin: Op = defop(
     vjp=(),
     batch=_isin_batch,
     source=_isin_source,
+    axes=lambda types, **params: f"...,{'_' * types[1].ndim}->...",
 )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops import batched_indices
+from tracejit.ops import batched_indices, index_axes
 from tracejit.ops.creation import as_array, cast, is_recorded, type_in_call
 from tracejit.ops.index_text import added_up, index_text
 from tracejit.ops.indexing import (
@@ -116,6 +116,7 @@ set_item: Op = defop(
     inplace=_assignment,
     update="put",
     order="kept",
+    axes=index_axes.updated,
 )
 take_under: Op = defop(
     name="take_under",
@@ -211,6 +212,7 @@ def _updating(
         inplace=lambda types, **params: "\n".join(update(types, **params)),
         update=ufunc,
         order="kept",
+        axes=index_axes.updated,
     )
 
 

@@ -1,0 +1,130 @@
+"""Axes of indexing, of what it writes, and of their adjoints, for the trait `axes`.
+
+Whole slices keep their axes, arrays of integers bring their own; parts of axes are mixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from string import ascii_letters
+from typing import Any
+
+from tracejit.ir.dims import key_of
+from tracejit.ir.types import ArrayType
+from tracejit.ops.axes import Types, letters_of, mixed, named, text_of
+
+
+def _axes_selected(types: Types, index: tuple[Any, ...]) -> Iterator[Any]:
+    """For each axis of x[index], the axis of x that it is, if it is whole; None for a part of one
+    or a new one; "{k}" for number k of the axes that index arrays are broadcast to."""
+    x, *indices = types
+    rest = x.ndim - sum(entry is not None and entry != "..." for entry in index)
+    found: list[Any] = []
+    fancy: list[tuple[int, int]] = []
+    axis = 0
+    for number, entry in enumerate(index):
+        if entry is None:
+            found.append(None)
+            continue
+        if entry == "...":
+            found += range(axis, axis + rest)
+            axis += rest
+            continue
+        if isinstance(entry, tuple):
+            found.append(axis if is_whole(entry, x.shape[axis]) else None)
+        else:
+            fancy.append((number, len(found)))
+        axis += 1
+    found += range(axis, x.ndim)
+    if indices:
+        together = fancy[-1][0] - fancy[0][0] == len(fancy) - 1
+        place = fancy[0][1] if together else 0
+        count = max(type.ndim for type in indices)
+        found[place:place] = [f"{{{k}}}" for k in range(count)]
+    yield from found
+
+
+def is_whole(entry: Any, size: Any) -> bool:
+    """Return whether a slice in an index is all of an axis of this size, in its order."""
+    start, stop, step = entry[1:]
+    first = start is None or (type(start) is int and start == 0)
+    last = stop is None or key_of(stop) == key_of(size)
+    return first and last and (step is None or (type(step) is int and step == 1))
+
+
+def _indexed(types: Types, index: tuple[Any, ...]) -> tuple[list[str], list[list[str]], list[str]]:
+    """The letters of x, of the index arrays, and of x[index]."""
+    x, *indices = types
+    selected = list(_axes_selected(types, index))
+    whole = {axis for axis in selected if type(axis) is int}
+    own = [letter if k in whole else "_" for k, letter in enumerate(letters_of(x))]
+    count = max((type.ndim for type in indices), default=0)
+    names = ascii_letters[x.ndim : x.ndim + count]
+    arrays = [named(names, type.shape) for type in indices]
+    used = {letter for array in arrays for letter in array}
+    made = []
+    for axis in selected:
+        letter = "_" if axis is None else own[axis] if type(axis) is int else names[int(axis[1:-1])]
+        made.append(letter if type(axis) is int or letter in used else "_")
+    return own, arrays, made
+
+
+def selected(types: Types, index: tuple[Any, ...], **params: Any) -> str:
+    """x[index], of x and index arrays."""
+    own, arrays, made = _indexed(types, index)
+    return text_of([own, *arrays], made)
+
+
+def taken(types: Types, axis: int, **params: Any) -> str:
+    """Elements by their numbers along an axis."""
+    x, indices = types
+    letters, names = letters_of(x), letters_of(indices, x.ndim)
+    made = [*letters[:axis], *names, *letters[axis + 1 :]]
+    return text_of([mixed(letters, axis), names], made)
+
+
+def placed(types: Types, shape: Sequence[Any], index: tuple[Any, ...]) -> str | None:
+    """Values at x[index], x being zeros: places that different blocks name are added up, or are
+    different ones."""
+    v, *indices = types
+    own, arrays, made = _indexed((ArrayType(tuple(shape), v.dtype), *indices), index)
+    if len(made) != v.ndim:
+        return None
+    return text_of([named(made, v.shape), *arrays], own)
+
+
+def taken_along(types: Types, axis: int, **params: Any) -> str:
+    """Elements by their numbers along an axis, for each place along the others."""
+    x, indices = types
+    letters = ascii_letters[: x.ndim]
+    first, second = mixed(named(letters, x.shape), axis), named(letters, indices.shape)
+    made = [two if one == "_" else one for one, two in zip(first, second, strict=True)]
+    return text_of([first, second], made)
+
+
+def placed_along(types: Types, shape: Sequence[Any], axis: int) -> str:
+    """Values at places along an axis of zeros."""
+    v, indices = types
+    letters = letters_of(v)
+    return text_of([letters, named(letters, indices.shape)], mixed(named(letters, shape), axis))
+
+
+def updated(types: Types, index: tuple[Any, ...], **params: Any) -> str | None:
+    """x with values at x[index]. Places that arrays name are anywhere; a mask that a number is
+    written under selects places block by block."""
+    x, *indices, v = types
+    if any(type.dtype.kind == "b" for type in indices):
+        return _under_mask(types, index)
+    own, arrays, made = _indexed((x, *indices), index)
+    names = {letter for array in arrays for letter in array}
+    made = ["_" if letter in names else letter for letter in made]
+    values = named(["_"] * v.ndim + made, v.shape)
+    return text_of([own, *["_" * type.ndim for type in indices], values], own)
+
+
+def _under_mask(types: Types, index: tuple[Any, ...]) -> str | None:
+    x, *indices, v = types
+    if index != ("{1}",) or len(indices) != 1 or v.ndim:
+        return None
+    own = letters_of(x)
+    return text_of([own, own[: indices[0].ndim], ""], own)
