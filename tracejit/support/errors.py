@@ -228,6 +228,26 @@ ERRORS: dict[str, Row] = {
         "without a call there is none; len(x), range(n) and np.arange(n) ask for it.",
         "give the size in the TensorSpec, or write x.shape[{axis}], -1, reductions and *_like.",
     ),
+    "sharding": Row(
+        UnsupportedError,
+        "{call} cannot be computed block by block: {problem}.",
+        "every block has some of the rows, and what blocks compute is combined by a sum or the "
+        "like.",
+        "{fix}",
+    ),
+    "rows-needed": Row(
+        ValueNeededError,
+        "{function} needs the number of rows, {rows}, or an array of so many.",
+        "every block has some of the rows, and what is computed must be right for any number.",
+        "write x.shape[0], tracejit.numpy.arange and *_like; pass arrays of {rows} rows as Dask "
+        "arrays with the same chunks.",
+    ),
+    "rows-effect": Row(
+        UnsupportedError,
+        "{function} has an effect: it assigns to a Variable or an argument, or calls back.",
+        "it would take place somewhere else, or once for each block.",
+        "return what the function computes, and let it take place after the call.",
+    ),
     "not-an-array": Row(
         ArgumentError,
         "{what} is {article} {kind}, not an array.",

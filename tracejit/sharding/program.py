@@ -1,0 +1,135 @@
+"""Program: the kernels of the stages of a function on split arguments, and the order in which
+they run.
+
+`run_blocks` runs it on lists of blocks in this process, one after the other. Others may run the
+stages anywhere: a stage is called with what its `inputs` name, and parts are combined by
+`combine_parts` in the order of the blocks, always so many at once, so that the bits of the result
+depend on the blocks alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.compiler.kernel import Kernel, make_kernel
+from tracejit.compiler.pipeline import Recorded
+from tracejit.ir.location import Origin
+from tracejit.ir.printer import print_graph
+from tracejit.sharding.analysis import analyse
+from tracejit.sharding.recording import SplitRecording
+from tracejit.sharding.stages import Source, Stage, cut
+from tracejit.support.options import Options
+
+FAN_IN = 16
+"""So many parts are combined at once."""
+
+
+class CompiledStage(NamedTuple):
+    """A stage with its kernel."""
+
+    stage: Stage
+    kernel: Kernel
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """Run the stage: its outputs, a tuple also of one."""
+        return as_tuple(self.kernel.forward(*arrays), len(self.stage.outputs))
+
+
+class Program(NamedTuple):
+    """The stages of a function on split arguments, and where its results come from."""
+
+    recording: SplitRecording
+    stages: tuple[CompiledStage, ...]
+    results: tuple[Source, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(f"# {title(one.stage)}\n{one.kernel.source}" for one in self.stages)
+
+    def graphs(self) -> str:
+        """The graphs of the stages as text."""
+        return "\n".join(f"{title(s.stage)}\n{print_graph(s.stage.graph)}" for s in self.stages)
+
+
+def title(stage: Stage) -> str:
+    """One line that says what a stage does."""
+    if not stage.is_map:
+        return f"once, after {stage.level} rounds of combining"
+    words = f"on every block, after {stage.level} rounds of combining"
+    return words + (f"; parts are combined by {', '.join(stage.combine)}" if stage.combine else "")
+
+
+def compile_program(recording: SplitRecording, options: Options) -> Program:
+    """Compile the stages of a recorded function."""
+    found = analyse(recording.graph)
+    stages, results = cut(found)
+    compiled = [
+        CompiledStage(stage, _kernel(stage, recording.origin, options)) for stage in stages
+    ]
+    return Program(recording, tuple(compiled), tuple(results))
+
+
+def _kernel(stage: Stage, origin: Origin, options: Options) -> Kernel:
+    recorded = Recorded(stage.graph, origin, len(stage.graph.outputs))
+    return make_kernel(recorded, options, for_all_sizes=True)
+
+
+def as_tuple(found: Any, count: int) -> tuple[Any, ...]:
+    """What a kernel returns, in a tuple also where it is one result."""
+    return (found,) if count == 1 else found
+
+
+def combine_parts(ufuncs: Sequence[str], parts: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """Combine the parts of some blocks, in their order."""
+    return tuple([_combined(getattr(np, one), each) for one, each in zip(ufuncs, zip(*parts))])
+
+
+def _combined(ufunc: Any, parts: Sequence[Any]) -> Any:
+    total = parts[0]
+    for part in parts[1:]:
+        total = ufunc(total, part)
+    return np.asarray(total) if type(parts[0]) is np.ndarray else total
+
+
+def run_blocks(
+    program: Program, arguments: Sequence[Any], blocks: Sequence[Sequence[Any]]
+) -> list[Any]:
+    """The results of a program: `arguments` are those of its inputs that are not split, `blocks`
+    have for each block the arguments that are; None stands for the others. Split results are lists
+    of blocks."""
+    made: dict[tuple[str, int], Any] = {}
+
+    def taken(source: Source, block: Sequence[Any] | None, place: int) -> Any:
+        match source.kind:
+            case "constant":
+                return source.data
+            case "argument":
+                given = arguments[source.number]
+                return given if block is None or given is not None else block[source.number]
+            case "block":
+                return [one[source.number] for one in blocks] if block is None else block[source.number]
+            case "kept":
+                found = [one[source.number] for one in made["kept", source.level]]
+                return found if block is None else found[place]
+        return made[source.kind, source.level][source.number]
+
+    for one in program.stages:
+        stage = one.stage
+        if not stage.is_map:
+            made["head", stage.level] = one(*[taken(s, None, 0) for s in stage.inputs])
+            continue
+        outputs = [
+            one(*[taken(source, block, place) for source in stage.inputs])
+            for place, block in enumerate(blocks)
+        ]
+        made["kept", stage.level] = outputs
+        parts = [output[: len(stage.combine)] for output in outputs]
+        while len(parts) > 1:
+            parts = [
+                combine_parts(stage.combine, parts[k : k + FAN_IN])
+                for k in range(0, len(parts), FAN_IN)
+            ]
+        made["combined", stage.level] = parts[0]
+    return [taken(source, None, 0) for source in program.results]

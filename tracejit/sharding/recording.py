@@ -1,0 +1,151 @@
+"""Recording of a function on split arguments: one symbol for the rows of all of them.
+
+What comes out is a graph without markers and without a cotangent to wait for, and where each of
+its inputs comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tracejit.compiler.pipeline import EXACT_PASSES, one_of
+from tracejit.ir.dims import Dim, key_of
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ir.location import Origin
+from tracejit.ir.sizes import SMALLEST, Sizes
+from tracejit.ir.types import ArrayType
+from tracejit.ops.op import OPS
+from tracejit.passes.driver import run_in_turn
+from tracejit.passes.emission import emit
+from tracejit.passes.rebuild import rebuild
+from tracejit.runtime.dispatch import Output
+from tracejit.specialise.callee import Callee, SpecialisationRequest
+from tracejit.specialise.trace_tree import RecordedCall
+from tracejit.specialise.tracer import Tracer
+from tracejit.support.errors import Where, fail
+from tracejit.support.options import Options
+from tracejit.trace.decisions import Hidden
+
+INT = ArrayType((), OPS["size"].result_types([], {"value": 1})[0].dtype, "weak")
+FIRST_ROW = "first_row"
+
+
+class Input(NamedTuple):
+    """The origin of an input of the graph: the argument of the call of this name (`leaf`), an array
+    that the function captures (`hidden`), the number that a size has over all rows (`size`), or the
+    number of the first row of a block."""
+
+    value: Value
+    leaf: str = ""
+    hidden: Hidden | None = None
+    size: Any = None
+
+    @property
+    def is_first_row(self) -> bool:
+        """Return whether it is the number of the first row of a block."""
+        return not self.leaf and self.hidden is None and self.size is None
+
+
+class SplitRecording(NamedTuple):
+    """A function recorded on split arguments: the graph, its inputs, how the user's results are
+    built of its outputs, and whether what the function captures is still what it was."""
+
+    graph: Graph
+    origin: Origin
+    inputs: list[Input]
+    outputs: Sequence[Output]
+    places: Sequence[tuple[int, ...]]
+    recorded: RecordedCall
+
+    def holds(self) -> bool:
+        """Return whether what the function captures is unchanged."""
+        guard = self.recorded.captures.guard()
+        return guard is None or guard()
+
+
+def record_split(
+    callee: Callee,
+    options: Options,
+    request: SpecialisationRequest,
+    split: Mapping[str, int],
+    rows: int,
+) -> SplitRecording:
+    """Record a call, in which the arguments in `split`, by name, have `rows` rows along an axis of
+    this number.
+
+    Raises what the function raises, and UnsupportedError where it needs the number of rows.
+    """
+    sizes = Sizes()
+    count = sizes.symbol(max(rows, SMALLEST), "n")
+    leaves = []
+    for leaf in request.call.leaves:
+        if leaf.name in split:
+            assert leaf.type is not None
+            shape: list[Any] = list(leaf.type.shape)
+            shape[split[leaf.name]] = count
+            leaf = leaf._replace(type=ArrayType(tuple(shape), leaf.type.dtype, leaf.type.form))
+        leaves.append(leaf)
+    call = request.call._replace(leaves=leaves)
+    one = Tracer(callee, options).record(request._replace(call=call, sizes=sizes))
+    if sizes.free() != [0]:
+        reason = sizes.reasons.get(0)
+        where = reason if type(reason) is Where else None
+        raise fail("rows-needed", where, function=callee.name, rows=rows)
+    finished = one.finished
+    if finished.commits:
+        raise fail("rows-effect", None, function=callee.name)
+    recorded = finished.recorded
+    inputs = []
+    names = {leaf.name for leaf in call.leaves}
+    hidden = {each.value: each for each in one.hidden}
+    for value in recorded.graph.inputs:
+        if value is recorded.seed:
+            continue
+        leaf_name = value.name if value.name in names and value not in hidden else ""
+        inputs.append(Input(value, leaf_name, hidden.get(value)))
+    seeds = {} if recorded.seed is None else {recorded.seed: one_of(recorded.seed.type)}
+    sizes.is_over = False
+    try:
+        graph, inputs = _prepared(recorded.graph, inputs, seeds)
+    finally:
+        sizes.end()
+    return SplitRecording(graph, recorded.origin, inputs, finished.outputs, finished.places, one)
+
+
+def _prepared(
+    graph: Graph, inputs: list[Input], seeds: Mapping[Value, Any]
+) -> tuple[Graph, list[Input]]:
+    """The graph with sizes as inputs, row numbers counted from the first row of the block, and
+    without what nothing needs."""
+    new_inputs: dict[Any, Input] = {}
+
+    def size_input(new: Graph, size: Any) -> Value:
+        key = ("size", key_of(size))
+        if key not in new_inputs:
+            name = "rows" if len(size.key) == 1 and size.key[0][1] == 1 else "size"
+            new_inputs[key] = Input(new.add_input(name, INT), size=size)
+        return new_inputs[key].value
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if node.op.name == "size" and type(node.params["value"]) is Dim:
+            return [size_input(new, node.params["value"])]
+        if node.op.name == "arange" and type(node.params["stop"]) is Dim:
+            if not new_inputs.get(FIRST_ROW):
+                new_inputs[FIRST_ROW] = Input(new.add_input(FIRST_ROW, INT))
+            rows = new.copy_node(node, operands).results[0]
+            return [emit(new, node, "add", (rows, new_inputs[FIRST_ROW].value))]
+        return None
+
+    origin: dict[Value, Value] = {}
+    new = rebuild(graph, rewrite, seeds, origin=origin)
+    known = {old: value for value, old in origin.items()}
+    known_inputs = [one._replace(value=known[one.value]) for one in inputs]
+    new = run_in_turn(new, EXACT_PASSES)
+    new.assign_names()
+    by_name = {value.name: value for value in new.inputs}
+    found = [*known_inputs, *new_inputs.values()]
+    return new, [one._replace(value=by_name[one.value.name]) for one in found]
+
+
+Build = Callable[[Any], Any]
