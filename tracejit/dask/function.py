@@ -181,9 +181,7 @@ class _Results:
         (found,) = dask.compute(delayed(tasks, name, self.arrays))
         return list(found)
 
-    def _whole(
-        self, source: Source, known: dict[Bundle, Any], tasks: Tasks, compute: bool
-    ) -> Any:
+    def _whole(self, source: Source, known: dict[Bundle, Any], tasks: Tasks, compute: bool) -> Any:
         if source.kind == "constant":
             return source.data
         if source.kind == "argument":
@@ -207,5 +205,3 @@ def _part(values: Any, number: int) -> Any:
 def _built(output: Output, made: dict[Any, Any]) -> Any:
     leaves = [made[tuple(value)] if kind == "result" else value for kind, value in output.leaves]
     return unflatten(output.structure, leaves)
-
-

@@ -118,7 +118,9 @@ class Tasks:
         """The key of what is combined of the parts of all blocks."""
         stage = self.stages[True, level].stage
         sizes = self.call.split.chunks
-        keys = [k for k, rows in zip(self._map(level), sizes, strict=True) if rows] or self._map(level)
+        keys = [k for k, rows in zip(self._map(level), sizes, strict=True) if rows] or self._map(
+            level
+        )
         if len(stage.outputs) > len(stage.combine):
             name = self.name("parts", level)
             for place, key in enumerate(keys):
@@ -162,7 +164,9 @@ class Tasks:
                 known = key in slots
                 picks.append(Pick(slot(key)))
                 if not known:
-                    shape = tuple([None if k == axis else n for k, n in enumerate(value.type.shape)])
+                    shape = tuple(
+                        [None if k == axis else n for k, n in enumerate(value.type.shape)]
+                    )
                     name = value.name
                     blocks.append(Block(slots[key], name, axis, value.type.dtype, shape))
             elif source.kind == "kept":

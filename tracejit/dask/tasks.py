@@ -155,5 +155,3 @@ def part(outputs: Sequence[Any], number: int) -> Any:
 def parts(outputs: Sequence[Any], count: int) -> tuple[Any, ...]:
     """The first outputs of a block."""
     return tuple(outputs[:count])
-
-

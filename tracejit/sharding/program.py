@@ -65,9 +65,7 @@ def compile_program(recording: SplitRecording, options: Options) -> Program:
     """Compile the stages of a recorded function."""
     found = analyse(recording.graph)
     stages, results = cut(found)
-    compiled = [
-        CompiledStage(stage, _kernel(stage, recording.origin, options)) for stage in stages
-    ]
+    compiled = [CompiledStage(stage, _kernel(stage, recording.origin, options)) for stage in stages]
     return Program(recording, tuple(compiled), tuple(results))
 
 
@@ -109,7 +107,11 @@ def run_blocks(
                 given = arguments[source.number]
                 return given if block is None or given is not None else block[source.number]
             case "block":
-                return [one[source.number] for one in blocks] if block is None else block[source.number]
+                return (
+                    [one[source.number] for one in blocks]
+                    if block is None
+                    else block[source.number]
+                )
             case "kept":
                 found = [one[source.number] for one in made["kept", source.level]]
                 return found if block is None else found[place]

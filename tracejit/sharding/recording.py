@@ -6,7 +6,7 @@ its inputs comes from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.compiler.pipeline import EXACT_PASSES, one_of
@@ -20,6 +20,7 @@ from tracejit.passes.driver import run_in_turn
 from tracejit.passes.emission import emit
 from tracejit.passes.rebuild import rebuild
 from tracejit.runtime.dispatch import Output
+from tracejit.sharding.formulas import expand_formulas
 from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.specialise.tracer import Tracer
@@ -137,15 +138,14 @@ def _prepared(
             return [emit(new, node, "add", (rows, new_inputs[FIRST_ROW].value))]
         return None
 
-    origin: dict[Value, Value] = {}
-    new = rebuild(graph, rewrite, seeds, origin=origin)
-    known = {old: value for value, old in origin.items()}
-    known_inputs = [one._replace(value=known[one.value]) for one in inputs]
+    graph = expand_formulas(run_in_turn(rebuild(graph, _as_it_is, seeds), EXACT_PASSES))
+    new = rebuild(graph, rewrite)
     new = run_in_turn(new, EXACT_PASSES)
     new.assign_names()
     by_name = {value.name: value for value in new.inputs}
-    found = [*known_inputs, *new_inputs.values()]
+    found = [*inputs, *new_inputs.values()]
     return new, [one._replace(value=by_name[one.value.name]) for one in found]
 
 
-Build = Callable[[Any], Any]
+def _as_it_is(new: Graph, node: Node, operands: tuple[Value, ...]) -> None:
+    """Change nothing."""

@@ -90,11 +90,13 @@ class _Cutter:
         split."""
         found = self.found
         parts = [
-            value for value in self.order
+            value
+            for value in self.order
             if value in found.combined and found.of(value).level == level + 1
         ]
         split = [
-            value for value in dict.fromkeys([*self.graph.outputs, *self.kept])
+            value
+            for value in dict.fromkeys([*self.graph.outputs, *self.kept])
             if value.node is not None and found.of(value) == (True, level)
         ]
         split.sort(key=self.order.__getitem__)
@@ -119,8 +121,11 @@ class _Cutter:
         heads: list[tuple[list[Node], list[Value], list[Value]]] = []
         for level in reversed(self.levels):
             outputs = [
-                value for value in self.order
-                if value in read and value.node is not None and value not in found.combined
+                value
+                for value in self.order
+                if value in read
+                and value.node is not None
+                and value not in found.combined
                 and found.of(value) == (False, level)
             ]
 
