@@ -27,11 +27,12 @@ PACKAGE = __package__.partition(".")[0]
 
 
 class _Known(NamedTuple):
-    """A program with the calls that it is for."""
+    """A program with the calls that it is for, of so many rows alone where there are any."""
 
     request: SpecialisationRequest
     axes: dict[str, int]
     program: Program
+    rows: int = 0
 
     def fits(self, request: SpecialisationRequest, split: Split) -> bool:
         """Return whether a call can run it."""
@@ -39,6 +40,7 @@ class _Known(NamedTuple):
         fixed = self.program.recording.recorded.fixed
         return (
             self.axes == split.axes
+            and self.rows in (0, split.rows)
             and mine.structures == its.structures
             and all(map(functools.partial(_is_alike, fixed), mine.leaves, its.leaves))
             and self.program.recording.holds()
@@ -56,8 +58,14 @@ class SplitFunction:
     is split; with `compute=False` nothing is computed, and results are Dask's `Delayed` and arrays.
     """
 
-    def __init__(self, function: Function[..., Any], compute: bool = True) -> None:
+    def __init__(
+        self,
+        function: Function[..., Any],
+        compute: bool = True,
+        memory_budget: int | None = None,
+    ) -> None:
         """Nothing is recorded before the first call."""
+        self.memory_budget = memory_budget
         functools.update_wrapper(self, function.python, updated=())
         self.function = function
         self.compute = compute
@@ -117,7 +125,9 @@ class SplitFunction:
         if known is None:
             options = self.function.options
             recording = record_split(self._callee, options, request, split.axes, split.rows)
-            known = _Known(request, dict(split.axes), compile_program(recording, options))
+            program = compile_program(recording, options, split.rows, self.memory_budget)
+            rows = split.rows if self.memory_budget else 0
+            known = _Known(request, dict(split.axes), program, rows)
             self._known.insert(0, known)
         return known.program
 

@@ -20,6 +20,7 @@ from tracejit.ir.location import Origin
 from tracejit.ir.printer import print_graph
 from tracejit.sharding.analysis import analyse
 from tracejit.sharding.recording import SplitRecording
+from tracejit.sharding.residuals import kept_values
 from tracejit.sharding.stages import Source, Stage, cut
 from tracejit.support.options import Options
 
@@ -61,10 +62,13 @@ def title(stage: Stage) -> str:
     return words + (f"; parts are combined by {', '.join(stage.combine)}" if stage.combine else "")
 
 
-def compile_program(recording: SplitRecording, options: Options) -> Program:
-    """Compile the stages of a recorded function."""
+def compile_program(
+    recording: SplitRecording, options: Options, rows: int = 0, memory_budget: int | None = None
+) -> Program:
+    """Compile the stages of a recorded function. Of arrays of so many `rows`, values between the
+    stages are kept in at most `memory_budget` bytes, on all workers together."""
     found = analyse(recording.graph)
-    stages, results = cut(found)
+    stages, results = cut(found, kept_values(found, rows, memory_budget))
     compiled = [CompiledStage(stage, _kernel(stage, recording.origin, options)) for stage in stages]
     return Program(recording, tuple(compiled), tuple(results))
 
@@ -75,13 +79,14 @@ def _kernel(stage: Stage, origin: Origin, options: Options) -> Kernel:
 
 
 def as_tuple(found: Any, count: int) -> tuple[Any, ...]:
-    """What a kernel returns, in a tuple also where it is one result."""
+    """The results of a kernel, in a tuple also where there is one."""
     return (found,) if count == 1 else found
 
 
 def combine_parts(ufuncs: Sequence[str], parts: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
     """Combine the parts of some blocks, in their order."""
-    return tuple([_combined(getattr(np, one), each) for one, each in zip(ufuncs, zip(*parts))])
+    columns = zip(*parts, strict=True)
+    return tuple([_combined(getattr(np, u), each) for u, each in zip(ufuncs, columns, strict=True)])
 
 
 def _combined(ufunc: Any, parts: Sequence[Any]) -> Any:

@@ -7,7 +7,9 @@ its inputs comes from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from tracejit.compiler.pipeline import EXACT_PASSES, one_of
 from tracejit.ir.dims import Dim, key_of
@@ -15,7 +17,9 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.location import Origin
 from tracejit.ir.sizes import SMALLEST, Sizes
 from tracejit.ir.types import ArrayType
-from tracejit.ops.op import OPS
+from tracejit.ops.branches import ENSURE
+from tracejit.ops.sized import arange
+from tracejit.ops.weak import SIZE
 from tracejit.passes.driver import run_in_turn
 from tracejit.passes.emission import emit
 from tracejit.passes.rebuild import rebuild
@@ -28,8 +32,8 @@ from tracejit.support.errors import Where, fail
 from tracejit.support.options import Options
 from tracejit.trace.decisions import Hidden
 
-INT = ArrayType((), OPS["size"].result_types([], {"value": 1})[0].dtype, "weak")
-FIRST_ROW = "first_row"
+INT: Final = ArrayType((), np.dtype("i8"), "weak")
+FIRST_ROW: Final = "first_row"
 
 
 class Input(NamedTuple):
@@ -78,6 +82,7 @@ def record_split(
     Raises what the function raises, and UnsupportedError where it needs the number of rows.
     """
     sizes = Sizes()
+    sizes.stay_free = True
     count = sizes.symbol(max(rows, SMALLEST), "n")
     leaves = []
     for leaf in request.call.leaves:
@@ -129,9 +134,9 @@ def _prepared(
         return new_inputs[key].value
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node.op.name == "size" and type(node.params["value"]) is Dim:
+        if node.op is SIZE and type(node.params["value"]) is Dim:
             return [size_input(new, node.params["value"])]
-        if node.op.name == "arange" and type(node.params["stop"]) is Dim:
+        if node.op is arange and type(node.params["stop"]) is Dim:
             if not new_inputs.get(FIRST_ROW):
                 new_inputs[FIRST_ROW] = Input(new.add_input(FIRST_ROW, INT))
             rows = new.copy_node(node, operands).results[0]
@@ -147,5 +152,6 @@ def _prepared(
     return new, [one._replace(value=by_name[one.value.name]) for one in found]
 
 
-def _as_it_is(new: Graph, node: Node, operands: tuple[Value, ...]) -> None:
-    """Change nothing."""
+def _as_it_is(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+    """Change nothing, but for what only raises where nothing reads it, which is left out."""
+    return [new.constant(True)] if node.op is ENSURE else None

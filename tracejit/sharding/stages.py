@@ -75,10 +75,10 @@ class _Cutter:
         """All stages: first what each map reads is found out, then who hands it out."""
         maps = [self._map(level) for level in self.levels]
         stages: list[Stage] = []
-        read = {value for nodes, inputs, outputs in maps for value in inputs}
+        read = {value for _, inputs, _ in maps for value in inputs}
         read.update(value for value in self.graph.outputs if not self.found.of(value).is_split)
         heads = self._heads(read)
-        for level, (nodes, _, outputs) in zip(self.levels, maps, strict=True):
+        for level, (_, _, outputs) in zip(self.levels, maps, strict=True):
             if heads[level][2]:
                 stages.append(self._stage("head", level, *heads[level]))
             if outputs:
