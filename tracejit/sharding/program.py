@@ -46,12 +46,34 @@ class Program(NamedTuple):
     stages: tuple[CompiledStage, ...]
     results: tuple[Source, ...]
 
+    def takes(self, arguments: Sequence[Any]) -> bool:
+        """Return whether Python would take the same branches with these arguments, given by the
+        number of the input: what it decides by is computed here."""
+        decided = self.recording.decided
+        if not decided:
+            return True
+        values: dict[str, Any] = {}
+        for one in self.stages:
+            if one.stage.level == 0 and not one.stage.is_map:
+                values["head"] = one(*[arguments[source.number] for source in one.stage.inputs])
+        pairs = zip(self.results[-len(decided) :], decided, strict=True)
+        return all(_taken(source, arguments, values) == outcome for source, outcome in pairs)
+
     def __str__(self) -> str:
         return "\n".join(f"# {title(one.stage)}\n{one.kernel.source}" for one in self.stages)
 
     def graphs(self) -> str:
         """The graphs of the stages as text."""
         return "\n".join(f"{title(s.stage)}\n{print_graph(s.stage.graph)}" for s in self.stages)
+
+
+def _taken(source: Source, arguments: Sequence[Any], values: dict[str, Any]) -> Any:
+    """What Python decides by, of what is known before any block is."""
+    if source.kind == "constant":
+        return source.data
+    if source.kind == "argument":
+        return arguments[source.number]
+    return values[source.kind][source.number]
 
 
 def title(stage: Stage) -> str:

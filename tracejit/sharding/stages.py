@@ -107,7 +107,7 @@ class _Cutter:
                 return False
             if value in self.kept and found.of(value).level < level:
                 return True
-            return value.node is None or not found.is_computed_in_blocks(value.node)
+            return value in found.combined or not found.is_computed_in_blocks(value)
 
         nodes, inputs = self._slice(outputs, is_given)
         if outputs and not any(found.of(value).is_split for value in inputs):
