@@ -60,7 +60,8 @@ class Program(NamedTuple):
         return all(_taken(source, arguments, values) == outcome for source, outcome in pairs)
 
     def __str__(self) -> str:
-        return "\n".join(f"# {title(one.stage)}\n{one.kernel.source}" for one in self.stages)
+        """The functions of the stages, each under a line that says where it runs."""
+        return "\n\n".join(f"# {title(one.stage)}\n{_body(one.kernel)}" for one in self.stages)
 
     def graphs(self) -> str:
         """The graphs of the stages as text."""
@@ -77,11 +78,24 @@ def _taken(source: Source, arguments: Sequence[Any], values: dict[str, Any]) -> 
 
 
 def title(stage: Stage) -> str:
-    """One line that says what a stage does."""
+    """One line that says where a stage runs, and what becomes of its results."""
+    rounds = f"after {stage.level} round{'s' * (stage.level != 1)} of combining"
+    when = rounds if stage.level else "at first"
     if not stage.is_map:
-        return f"once, after {stage.level} rounds of combining"
-    words = f"on every block, after {stage.level} rounds of combining"
-    return words + (f"; parts are combined by {', '.join(stage.combine)}" if stage.combine else "")
+        return f"{when}, once"
+    words = [f"{one} by {ufunc}" for one, ufunc in zip(_names(stage), stage.combine, strict=False)]
+    return f"{when}, on every block" + (f"; combined: {', '.join(words)}" if words else "")
+
+
+def _names(stage: Stage) -> list[str]:
+    return [value.name for value in stage.graph.outputs]
+
+
+def _body(kernel: Kernel) -> str:
+    """The function of a stage and its constants, without the head and the seal of its module."""
+    text = kernel.source
+    first = text.index("\n}\n", text.index("\nSIGNATURE = ")) + 3
+    return text[first : text.rindex("# tracejit sha256")].strip()
 
 
 def compile_program(
