@@ -17,7 +17,7 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.location import Origin
 from tracejit.ir.sizes import SMALLEST, Sizes
 from tracejit.ir.types import ArrayType
-from tracejit.ops.branches import ENSURE
+from tracejit.ops.branches import DECIDE, ENSURE
 from tracejit.ops.sized import arange
 from tracejit.ops.weak import SIZE
 from tracejit.passes.driver import run_in_turn
@@ -54,7 +54,10 @@ class Input(NamedTuple):
 
 class SplitRecording(NamedTuple):
     """A function recorded on split arguments: the graph, its inputs, how the user's results are
-    built of its outputs, and whether what the function captures is still what it was."""
+    built of its outputs, and whether what the function captures is still what it was.
+
+    The last outputs of the graph are what Python has `decided` by, with these outcomes.
+    """
 
     graph: Graph
     origin: Origin
@@ -62,6 +65,7 @@ class SplitRecording(NamedTuple):
     outputs: Sequence[Output]
     places: Sequence[tuple[int, ...]]
     recorded: RecordedCall
+    decided: Sequence[Any] = ()
 
     def holds(self) -> bool:
         """Return whether what the function captures is unchanged."""
@@ -113,17 +117,20 @@ def record_split(
     seeds = {} if recorded.seed is None else {recorded.seed: one_of(recorded.seed.type)}
     sizes.is_over = False
     try:
-        graph, inputs = _prepared(recorded.graph, inputs, seeds)
+        graph, inputs, decided = _prepared(recorded.graph, inputs, seeds)
     finally:
         sizes.end()
-    return SplitRecording(graph, recorded.origin, inputs, finished.outputs, finished.places, one)
+    return SplitRecording(
+        graph, recorded.origin, inputs, finished.outputs, finished.places, one, decided
+    )
 
 
 def _prepared(
     graph: Graph, inputs: list[Input], seeds: Mapping[Value, Any]
-) -> tuple[Graph, list[Input]]:
+) -> tuple[Graph, list[Input], list[Any]]:
     """The graph with sizes as inputs, row numbers counted from the first row of the block, and
-    without what nothing needs."""
+    without what nothing needs; the outcomes of decisions, the numbers they were made by being the
+    last of its outputs."""
     new_inputs: dict[Any, Input] = {}
 
     def size_input(new: Graph, size: Any) -> Value:
@@ -143,15 +150,23 @@ def _prepared(
             return [emit(new, node, "add", (rows, new_inputs[FIRST_ROW].value))]
         return None
 
-    graph = expand_formulas(run_in_turn(rebuild(graph, _as_it_is, seeds), EXACT_PASSES))
+    decided: list[tuple[Value, Any]] = []
+
+    def without_effects(
+        new: Graph, node: Node, operands: tuple[Value, ...]
+    ) -> Sequence[Value] | None:
+        if node.op is DECIDE:
+            decided.append((operands[0], node.params["outcome"]))
+            return [new.constant(node.params["outcome"])]
+        return [new.constant(True)] if node.op is ENSURE else None  # what nothing reads is left out
+
+    graph = rebuild(graph, without_effects, seeds)
+    graph.outputs = [*graph.outputs, *[value for value, _ in decided]]
+    graph = expand_formulas(run_in_turn(graph, EXACT_PASSES))
     new = rebuild(graph, rewrite)
     new = run_in_turn(new, EXACT_PASSES)
     new.assign_names()
     by_name = {value.name: value for value in new.inputs}
     found = [*inputs, *new_inputs.values()]
-    return new, [one._replace(value=by_name[one.value.name]) for one in found]
-
-
-def _as_it_is(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-    """Change nothing, but for what only raises where nothing reads it, which is left out."""
-    return [new.constant(True)] if node.op is ENSURE else None
+    named = [one._replace(value=by_name[one.value.name]) for one in found]
+    return new, named, [outcome for _, outcome in decided]
