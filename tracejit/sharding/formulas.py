@@ -39,7 +39,11 @@ def expand_formulas(graph: Graph) -> Graph:
 
 def _mixes_rows(node: Node) -> bool:
     """Return whether an op does not say how it computes block by block."""
-    operands, results = ([row_axis(x.type) for x in side] for side in (node.operands, node.results))
+    sides = node.operands, node.results
+    try:
+        operands, results = ([row_axis(value.type) for value in side] for side in sides)
+    except ValueError:  # which the analysis refuses
+        return False
     if operands == [None] * len(operands):
         return False
     rule = axis_rule(node.op, [value.type for value in node.operands], node.params)
