@@ -3,57 +3,56 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import dask
-import dask.array as da
 import numpy as np
 
 from tracejit.dask.arguments import Split, is_dask, split_of
-from tracejit.dask.graph import FIRST_ROW, ROWS, Bundle, Call, Tasks, array, bundles_of, delayed
+from tracejit.dask.blocks import BlockTasks
+from tracejit.dask.graph import ROWS, Bundle, Call, Tasks
 from tracejit.ir.sizes import evaluated
-from tracejit.runtime.dispatch import Output
+from tracejit.runtime.dispatch import Output, numpy_generator
 from tracejit.sharding.program import Program, compile_program
 from tracejit.sharding.recording import Input, record_split
 from tracejit.sharding.stages import Source
 from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.function import Function
 from tracejit.support.errors import TracejitError, without_frames
-from tracejit.trace.signature import Leaf, TensorSpec
+from tracejit.trace.places import PACKAGE
+from tracejit.trace.signature import EXAMPLE, Leaf, TensorSpec
 from tracejit.trace.trees import flatten, map_tree, unflatten
 
-PACKAGE = __package__.partition(".")[0]
+MOST_PROGRAMS = 64
+"""So many programs of a function are kept."""
 
 
 class _Known(NamedTuple):
     """A program with the calls that it is for, of so many rows alone where there are any."""
 
     request: SpecialisationRequest
-    axes: dict[str, int]
+    axes: Mapping[str, int]
     program: Program
     rows: int = 0
 
     def fits(self, request: SpecialisationRequest, split: Split) -> bool:
         """Return whether a call can run it."""
         mine, its = self.request.call, request.call
+        recorded = self.program.recording.recorded
         return (
             self.axes == split.axes
             and self.rows in (0, split.rows)
             and mine.structures == its.structures
             and all(map(self._takes, mine.leaves, its.leaves))
+            and (recorded.identity is None or recorded.identity.check(its))
             and self.program.recording.holds(split.rows)
         )
 
     def _takes(self, one: Leaf, other: Leaf) -> bool:
-        """Return whether an argument can be another one: of split arrays the rows may differ."""
-        axis = self.axes.get(one.name)
-        if axis is None:
-            fixed = self.program.recording.recorded.fixed
-            return one.takes(other, one.guards(fixed.get(one.name)))
-        assert one.type is not None and other.type is not None
-        shapes = [[*type.shape[:axis], *type.shape[axis + 1 :]] for type in (one.type, other.type)]
-        return shapes[0] == shapes[1] and one.type.dtype == other.type.dtype
+        recorded = self.program.recording.recorded
+        in_order = one.name in recorded.in_order and isinstance(other.value, np.ndarray)
+        return one.takes(other, one.guards(recorded.fixed.get(one.name), in_order))
 
 
 class SplitFunction:
@@ -70,10 +69,10 @@ class SplitFunction:
         memory_budget: int | None = None,
     ) -> None:
         """Nothing is recorded before the first call."""
-        self.memory_budget = memory_budget
         functools.update_wrapper(self, function.python, updated=())
         self.function = function
         self.compute = compute
+        self.memory_budget = memory_budget
         self._callee = Callee(
             function.python, function.request, function.options, function._callee.form
         )
@@ -87,146 +86,171 @@ class SplitFunction:
         if not any(map(is_dask, leaves)):
             return self.function(*args, **kwargs)
         try:
-            call, arrays, outputs, types = self._prepared(args, kwargs)
-            return _Results(call, arrays, outputs, types).answer(self.compute)
+            return _Results(self._prepared(args, kwargs)).answer(self.compute)
         except TracejitError as error:
-            raise without_frames(error, PACKAGE) from error.__cause__
+            # The scheduler of processes wraps what a task has raised.
+            plain = getattr(error, "exception", error)
+            raise without_frames(plain, PACKAGE) from error.__cause__
 
     def stages(self, /, *args: Any, **kwargs: Any) -> Program:
         """The stages of a call with these arguments, which is not made; `print` shows them."""
-        return self._prepared(args, kwargs)[0].program
+        return self._prepared(args, kwargs).program
 
-    def _prepared(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Call, list[Any], Any, Any]:
+    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """The call with these arguments, and its program."""
         callee = self._callee
         arguments = callee.bind(args, kwargs)
-        given = callee.take_apart(map_tree(_as_spec, arguments))[0]
-        values, _ = flatten(list(arguments.values()))
-        dasks = {
-            leaf.name: value
-            for leaf, value in zip(given.leaves, values, strict=True)
-            if is_dask(value)
-        }
+        given = callee.take_apart(map_tree(_specs({}), arguments))[0]
+        values = flatten(list(arguments.values()))[0]
+        pairs = zip([leaf.name for leaf in given.leaves], values, strict=True)
+        dasks = {name: value for name, value in pairs if is_dask(value)}
         split = split_of(callee.name, dasks)
-        request = callee.note(map_tree(_as_spec, arguments))
-        by_name = dict(zip([leaf.name for leaf in request.call.leaves], values, strict=True))
-        program, found = self._program(request, split, by_name)
+        axes = {id(dasks[name]): axis for name, axis in split.axes.items()}
+        request = callee.note(map_tree(_specs(axes), arguments))
+        program, found = self._program(request, split)
         inputs = program.recording.inputs
-        axes = {
-            number: split.axes[one.leaf]
-            for number, one in enumerate(inputs)
-            if one.leaf in split.axes
-        }
-        label = f"{callee.name}"
-        arrays = list(dasks.values())
-        recording = program.recording
-        call = Call(program, found, split, axes, label, callee.name)
-        return call, arrays, recording.outputs, recording.places
+        numbers = range(len(inputs))
+        return Call(
+            program=program,
+            arguments=found,
+            first_row=next((k for k in numbers if inputs[k].is_first_row), None),
+            dasks={k: dasks[inputs[k].leaf] for k in numbers if inputs[k].leaf in dasks},
+            axes={k: split.axes[inputs[k].leaf] for k in numbers if inputs[k].leaf in split.axes},
+            split=split,
+            function=callee.name,
+            label=_label(callee.name, program.recording.origin.place),
+        )
 
-    def _program(
-        self, request: SpecialisationRequest, split: Split, values: dict[str, Any]
-    ) -> tuple[Program, list[Any]]:
-        """The program for a call with these values by leaf name, and its arguments."""
+    def _program(self, request: SpecialisationRequest, split: Split) -> tuple[Program, list[Any]]:
+        """The program of a call, recorded and compiled where none is known, and its arguments."""
         for known in self._known:
             if known.fits(request, split):
-                found = _arguments(known.program, values, split)
+                found = _arguments(known.program, request, split)
                 if known.program.takes(found):
                     return known.program, found
         options = self.function.options
         recording = record_split(self._callee, options, request, split.axes, split.rows)
         program = compile_program(recording, options, split.rows, self.memory_budget)
         rows = split.rows if self.memory_budget else 0
-        self._known.insert(0, _Known(request, dict(split.axes), program, rows))
-        return program, _arguments(program, values, split)
+        others = [one for one in self._known if one.program.recording.is_unchanged()]
+        known = _Known(request, dict(split.axes), program, rows)
+        self._known = [known, *others[: MOST_PROGRAMS - 1]]
+        return program, _arguments(program, request, split)
 
 
-def _arguments(program: Program, values: dict[str, Any], split: Split) -> list[Any]:
+def _arguments(program: Program, request: SpecialisationRequest, split: Split) -> list[Any]:
     """The arguments of a program, by the number of the input."""
-    return [_value_of(one, values, split) for one in program.recording.inputs]
+    leaves = {leaf.name: leaf for leaf in request.call.leaves}
+    inputs = program.recording.inputs
+    return [_argument(one, leaves, request.differentiated, split) for one in inputs]
 
 
-def _as_spec(leaf: Any) -> Any:
-    return TensorSpec(leaf.shape, leaf.dtype) if is_dask(leaf) else leaf
+def _specs(axes: Mapping[int, int]) -> Callable[[Any], Any]:
+    """The function that describes Dask arrays, one array always by one spec. Those in `axes`, by
+    id, may have any number of rows along that axis."""
+    found: dict[int, TensorSpec] = {}
+
+    def spec(leaf: Any) -> Any:
+        if not is_dask(leaf):
+            return leaf
+        if id(leaf) not in found:
+            axis = axes.get(id(leaf))
+            shape = [EXAMPLE if k == axis else size for k, size in enumerate(leaf.shape)]
+            found[id(leaf)] = TensorSpec(shape, leaf.dtype)
+        return found[id(leaf)]
+
+    return spec
 
 
-def _value_of(one: Input, by_name: dict[str, Any], split: Split) -> Any:
+def _argument(
+    one: Input, leaves: Mapping[str, Leaf], differentiated: frozenset[str], split: Split
+) -> Any:
+    """The value of an input of the graph, as a kernel takes it; None of Dask arrays, and of the
+    number of the first row of a block."""
     if one.leaf:
-        value = by_name[one.leaf]
-        if type(value) is float and one.value.type.form != "weak":
+        leaf = leaves[one.leaf]
+        if isinstance(leaf.value, TensorSpec):
+            return None
+        value = leaf.value if leaf.given is None else np.asarray(leaf.value)
+        if leaf.role == "generator":
+            return numpy_generator(value)
+        if leaf.role == "number" and leaf.name in differentiated:
             return one.value.type.dtype.type(value)
-        return value
+        return _owned(value)
     if one.hidden is not None:
-        return functools.reduce(getattr, one.hidden.path.split(".")[1:], one.hidden.holder)
+        names = [name for name in one.hidden.path.split(".") if name]
+        return _owned(functools.reduce(getattr, names, one.hidden.holder))
     if one.size is not None:
         return evaluated(one.size, {ROWS: split.rows})
-    return FIRST_ROW
+    return None
+
+
+def _label(function: str, place: str) -> str:
+    """The words that Dask shows of the tasks of a function: its name and line."""
+    line = place.rpartition(":")[2]
+    return f"{function.lstrip('_') or 'function'}:{line}" if line else function
+
+
+def _owned(value: Any) -> Any:
+    """A value that nobody else writes to: what is computed later is computed of what an argument
+    is now, and a result is the caller's own."""
+    return value.copy() if type(value) is np.ndarray else value
 
 
 class _Results:
-    """The results of a call."""
+    """The results of a call: where each of them, by its places in what was recorded, is from."""
 
-    def __init__(self, call: Call, arrays: list[Any], outputs: Any, places: Any) -> None:
-        program = call.program
-        self.call, self.arrays, self.outputs = call, arrays, outputs
-        self.types = [value.type for value in program.recording.graph.outputs]
-        pairs = zip(program.results, self.types, strict=True)
-        self.sources = dict(zip(places, pairs, strict=False))  # not what Python decides by
+    def __init__(self, call: Call) -> None:
+        """Tell what is split from what is the same for all blocks."""
+        recording = call.program.recording
+        types = [value.type for value in recording.graph.outputs]
+        self.call = call
+        self.sources = list(
+            zip(recording.places, call.program.results, types, strict=False)
+        )  # not what Python decides by
+        self.is_split = [source.kind in ("kept", "block") for _, source, _ in self.sources]
+        self.blocks = BlockTasks(call.dasks, call.axes)
 
     def answer(self, compute: bool) -> Any:
         """The user's results."""
-        split = {p: (s, t) for p, (s, t) in self.sources.items() if s.kind in ("kept", "block")}
-        whole = {p: s for p, (s, _) in self.sources.items() if p not in split}
-        tasks = Tasks(self.call)
-        known: dict[Bundle, Any] = {}
-        if compute:
-            needed = bundles_of(whole.values())
-            levels = [s.level for s, _ in split.values() if s.kind == "kept"]
-            for one in self.call.program.stages:
-                if one.stage.is_map and one.stage.level in levels:
-                    needed += bundles_of(one.stage.inputs)
-            needed = list(dict.fromkeys(needed))
-            values = self._computed(tasks, needed)
-            known = dict(zip(needed, values, strict=True))
-            tasks = Tasks(self.call, known)
-        made: dict[Any, Any] = {}
-        for place, source in whole.items():
-            made[place] = self._whole(source, known, tasks, compute)
-        for place, (source, type) in split.items():
-            made[place] = array(tasks, source, type, self.arrays)
-        built = [_built(output, made) for output in self.outputs]
+        known = self._computed() if compute else {}
+        tasks = Tasks(self.call, self.blocks, known)
+        made: dict[tuple[int, ...], Any] = {}
+        for number, (place, source, type) in enumerate(self.sources):
+            if source.kind == "block":
+                made[tuple(place)] = self.call.dasks[source.number].copy()
+            elif self.is_split[number]:
+                made[tuple(place)] = tasks.array(source, number, type)
+            elif compute:
+                made[tuple(place)] = _owned(self._value(source, known))
+            else:
+                made[tuple(place)] = tasks.delayed(tasks.whole(source, number))
+        built = [_built(output, made) for output in self.call.program.recording.outputs]
         return built[0] if len(built) == 1 else tuple(built)
 
-    def _computed(self, tasks: Tasks, needed: list[Bundle]) -> list[Any]:
-        if not needed:
-            return []
-        keys = [tasks.bundle(one) for one in needed]
-        name = tasks.name("values")
-        tasks.graph[name] = (_all, keys)
-        (found,) = dask.compute(delayed(tasks, name, self.arrays))
-        return list(found)
+    def _computed(self) -> dict[Bundle, Any]:
+        """What the results need that is the same for all blocks, those that are split, too."""
+        stages = [one.stage for one in self.call.program.stages if one.stage.is_map]
+        levels = {s.level for (_, s, _) in self.sources if s.kind == "kept"}
+        needed: list[Source] = []
+        for (_, source, _), is_split in zip(self.sources, self.is_split, strict=True):
+            needed += [] if is_split else [source]
+        for stage in stages:
+            needed += stage.inputs if stage.level in levels else ()
+        bundles = [one for one in map(self.call.bundle_of, needed) if one is not None]
+        bundles = list(dict.fromkeys(bundles))
+        if not bundles:
+            return {}
+        (values,) = dask.compute(Tasks(self.call, self.blocks).gathered(bundles))
+        return dict(zip(bundles, values, strict=True))
 
-    def _whole(self, source: Source, known: dict[Bundle, Any], tasks: Tasks, compute: bool) -> Any:
-        if source.kind == "constant":
-            return source.data
-        if source.kind == "argument":
-            return self.call.arguments[source.number]
-        if compute:
-            return known[source.kind, source.level][source.number]
-        key = tasks.bundle((source.kind, source.level))
-        name = tasks.name("value", source.kind, source.level, source.number)
-        tasks.graph[name] = (_part, key, source.number)
-        return delayed(tasks, name, self.arrays)
-
-
-def _all(values: list[Any]) -> list[Any]:
-    return values
+    def _value(self, source: Source, known: Mapping[Bundle, Any]) -> Any:
+        bundle = self.call.bundle_of(source)
+        if bundle is None:
+            return self.call.value_of(source)
+        return known[bundle] if source.kind == "argument" else known[bundle][source.number]
 
 
-def _part(values: Any, number: int) -> Any:
-    return values[number]
-
-
-def _built(output: Output, made: dict[Any, Any]) -> Any:
+def _built(output: Output, made: Mapping[tuple[int, ...], Any]) -> Any:
     leaves = [made[tuple(value)] if kind == "result" else value for kind, value in output.leaves]
     return unflatten(output.structure, leaves)

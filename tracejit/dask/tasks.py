@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -19,20 +20,25 @@ from tracejit.runtime.blas import on_one_blas_thread
 from tracejit.sharding.program import as_tuple, combine_parts
 from tracejit.support.errors import TracejitError, fail
 
-_LOADED: dict[str, tuple[ModuleType, Callable[..., Any]]] = {}
-_LOADING = threading.Lock()
+MOST_KERNELS = 256
+"""So many kernels stay imported in a process."""
+
+FIRST_ROW, ARGUMENTS, OTHERS = range(3)
+"""Slots of a stage: the number of its first row, the arguments that are the same for all blocks,
+and the first of the others."""
+
 _CITED = re.compile(r"\s*# (.+?:\d+)  (.*)")
 
 
 class Pick(NamedTuple):
-    """An input of a stage: argument number `slot` of the task, or its part number `part`."""
+    """An input of a stage: what stands in a slot, or its part of this number."""
 
     slot: int
     part: int | None = None
 
 
 class Block(NamedTuple):
-    """What a block must be: the axis of its rows, its dtype and its other sizes."""
+    """The block in a slot as it must be: the axis of its rows, its dtype and its other sizes."""
 
     slot: int
     name: str
@@ -41,90 +47,121 @@ class Block(NamedTuple):
     shape: tuple[int | None, ...]
 
 
-class StageTask:
+class Place(NamedTuple):
+    """The place of a block: its number, that of its first row, and how many rows it has."""
+
+    number: int
+    first_row: int
+    rows: int
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return f"block {self.number}"
+        return f"block {self.number}, rows {self.first_row} to {self.first_row + self.rows - 1}"
+
+
+class StageTask(NamedTuple):
     """A stage as a worker runs it: `text` is its kernel's, with `npz`, the bytes of its constants.
 
-    It is called with the number of the block, -1 of what runs once, the number of its first row,
-    how many rows it has, and the arguments that its `picks` take the inputs from. It returns all
-    `outputs`, in a tuple, the parts first, which the ufuncs `combine` take together.
+    It is called with the place of the block, None of what runs once, the arguments that are the
+    same for all blocks, and what else its `picks` take the inputs from. It returns all `outputs`,
+    in a tuple. A block without rows has the split outputs in `empty`, and None for parts.
     """
 
-    def __init__(
-        self,
-        function: str,
-        name: str,
-        text: str,
-        npz: bytes | None,
-        picks: Sequence[Pick],
-        blocks: Sequence[Block],
-        outputs: int,
-        combine: Sequence[str],
-    ) -> None:
-        """Nothing is loaded yet."""
-        self.function, self.name, self.text, self.npz = function, name, text, npz
-        self.picks, self.blocks = tuple(picks), tuple(blocks)
-        self.outputs, self.combine = outputs, tuple(combine)
+    function: str
+    name: str
+    text: str
+    npz: bytes | None
+    picks: tuple[Pick, ...]
+    blocks: tuple[Block, ...]
+    outputs: int
+    empty: tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
 
     def __repr__(self) -> str:
         return f"<stage {self.name}>"
 
-    def __dask_tokenize__(self) -> Any:
-        return "tracejit stage", self.text[-80:], self.picks, self.combine
-
-    def __call__(self, number: int, first_row: int, rows: int, *given: Any) -> tuple[Any, ...]:
-        """Run the stage. Raises BlockError where the block is not what Dask says, or the kernel
+    def run(self, place: Place | None, arguments: Sequence[Any], *others: Any) -> tuple[Any, ...]:
+        """Run the stage. Raises BlockError where the block is not what Dask was told, or the kernel
         raises."""
-        arrays = list(given)
-        for block in self.blocks:
-            arrays[block.slot] = self._checked(block, arrays[block.slot], number, rows)
-        inputs = [
-            first_row if slot < 0 else arrays[slot] if part is None else arrays[slot][part]
-            for slot, part in self.picks
-        ]
-        module, forward = _loaded(self)
+        slots = [None if place is None else place.first_row, arguments, *others]
+        if place is not None:
+            for block in self.blocks:
+                slots[block.slot] = self._checked(block, slots[block.slot], place)
+        inputs = [slots[slot] if part is None else slots[slot][part] for slot, part in self.picks]
+        module, forward = _loaded(self.name, self.text, self.npz)
         try:
             return as_tuple(forward(*inputs), self.outputs)
         except TracejitError:
             raise
         except Exception as error:
-            place = "one task" if number < 0 else f"block {number}"
-            rows_are = "" if number < 0 else f", rows {first_row} to {first_row + rows - 1}"
             raise fail(
                 "block",
                 None,
                 function=self.function,
-                block=f"{place}{rows_are}",
-                line=_line_of(error, module),
-                problem=f"{type(error).__name__}: {error}",
+                block="what is the same for all blocks" if place is None else str(place),
+                problem=f"{_line_of(error, module)}{type(error).__name__}: {error}",
                 fix="compute that block alone and look at it: x.blocks[number].compute().",
             ) from error
 
-    def _checked(self, block: Block, given: Any, number: int, rows: int) -> Any:
-        array = np.asarray(given)
-        shape = list(block.shape)
-        shape[block.axis] = rows
-        if array.dtype != block.dtype or array.shape != tuple(shape):
-            raise fail(
-                "block",
-                None,
-                function=self.function,
-                block=f"block {number}",
-                line="",
-                problem=f"{block.name} is {array.dtype} {array.shape} there, and Dask was told "
-                f"{block.dtype} {tuple(shape)}",
-                fix="give dtype and chunks of what the blocks are, or compute_chunk_sizes().",
-            )
-        return array
+    def without_rows(self) -> tuple[Any, ...]:
+        """The outputs of a block that has no rows."""
+        return tuple([None if one is None else np.empty(*one) for one in self.empty])
+
+    def _checked(self, block: Block, given: Any, place: Place) -> np.ndarray:
+        """The block in a slot, an array as Dask was told."""
+        shape = tuple([place.rows if k == block.axis else n for k, n in enumerate(block.shape)])
+        if isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray):
+            array = np.asarray(given)
+            if array.dtype == block.dtype and array.shape == shape:
+                return array
+            kind = f"{array.dtype} {array.shape}"
+        else:
+            kind = f"a {type(given).__name__}"
+        raise fail(
+            "block",
+            None,
+            function=self.function,
+            block=str(place),
+            problem=f"{block.name} is {kind} there, and Dask was told {block.dtype} {shape}",
+            fix="tell Dask the dtype and the chunks that the blocks have.",
+        )
 
 
-def _loaded(stage: StageTask) -> tuple[ModuleType, Callable[..., Any]]:
-    """The module of a stage and its forward, imported once in a process."""
-    seal = stage.text[-160:]
-    found = _LOADED.get(seal)
-    if found is None or found[0].__source__ != stage.text:
+def run_block(
+    stage: StageTask, place: Place, arguments: Sequence[Any], *others: Any
+) -> tuple[Any, ...]:
+    """Run a stage on a block."""
+    return stage.run(place, arguments, *others)
+
+
+def run_once(stage: StageTask, arguments: Sequence[Any], *others: Any) -> tuple[Any, ...]:
+    """Run a stage that is the same for all blocks."""
+    return stage.run(None, arguments, *others)
+
+
+def run_nothing(stage: StageTask) -> tuple[Any, ...]:
+    """The outputs of a stage on a block that has no rows."""
+    return stage.without_rows()
+
+
+_LOADED: OrderedDict[tuple[str, bytes | None], tuple[ModuleType, Callable[..., Any]]] = (
+    OrderedDict()
+)
+_LOADING = threading.Lock()
+
+
+def _loaded(name: str, text: str, npz: bytes | None) -> tuple[ModuleType, Callable[..., Any]]:
+    """The module of a sealed text and its forward on one BLAS thread, imported once in a
+    process."""
+    found = _LOADED.get((text, npz))
+    if found is None:
         with _LOADING:
-            module = load_sealed(stage.name, stage.text, stage.npz)
-            found = _LOADED[seal] = module, on_one_blas_thread(module.forward)
+            found = _LOADED.get((text, npz))
+            if found is None:
+                module = load_sealed(name, text, npz)
+                found = _LOADED[text, npz] = module, on_one_blas_thread(module.forward)
+                if len(_LOADED) > MOST_KERNELS:
+                    _LOADED.popitem(last=False)
     return found
 
 
@@ -142,16 +179,21 @@ def _line_of(error: BaseException, module: ModuleType) -> str:
     return ""
 
 
-def combine(ufuncs: Sequence[str], outputs: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+def combine(ufuncs: Sequence[str], *outputs: Sequence[Any]) -> tuple[Any, ...]:
     """Combine the parts among the outputs of some blocks, in their order."""
     return combine_parts(ufuncs, [one[: len(ufuncs)] for one in outputs])
 
 
 def part(outputs: Sequence[Any], number: int) -> Any:
-    """One of the outputs of a block."""
+    """One of some outputs."""
     return outputs[number]
 
 
 def parts(outputs: Sequence[Any], count: int) -> tuple[Any, ...]:
-    """The first outputs of a block."""
+    """The first of some outputs."""
     return tuple(outputs[:count])
+
+
+def gathered(*values: Any) -> tuple[Any, ...]:
+    """All values in a tuple."""
+    return values

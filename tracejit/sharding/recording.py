@@ -70,11 +70,14 @@ class SplitRecording(NamedTuple):
     decided: Sequence[Any] = ()
 
     def holds(self, rows: int) -> bool:
-        """Return whether it is right for so many rows, what the function captures being
-        unchanged."""
-        sizes, guard = self.recorded.sizes, self.recorded.captures.guard()
-        assert sizes is not None
-        return sizes.hold({ROWS: rows}) and (guard is None or guard())
+        """Return whether it is right for so many rows and what the function captures now."""
+        sizes = self.recorded.sizes
+        return sizes is not None and sizes.hold({ROWS: rows}) and self.is_unchanged()
+
+    def is_unchanged(self) -> bool:
+        """Return whether what the function captures is unchanged."""
+        guard = self.recorded.captures.guard()
+        return guard is None or guard()
 
 
 def record_split(

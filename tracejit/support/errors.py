@@ -22,6 +22,7 @@ from tracejit.support.exceptions import (
     ArityError,
     AssignError,
     AxisShapeError,
+    BlockError,
     CallbackError,
     ExportError,
     GradientError,
@@ -57,14 +58,13 @@ from tracejit.support.exceptions import (
 from tracejit.support.gradient_errors import GRADIENT_ERRORS
 
 __all__ = [
-    "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "ExportError",
-    "GradientError", "GraphError", "ImpureError", "InPlaceError", "KernelError",
+    "ERRORS", "ArgumentError", "ArityError", "AssignError", "BlockError", "CallbackError",
+    "ExportError", "GradientError", "GraphError", "ImpureError", "InPlaceError", "KernelError",
     "LeakedTensorError", "NoGradientError", "NonFiniteError", "NotAnOpError", "RecomputeError",
-    "RegisteredError",
-    "Row", "RuleError", "RuleTypeError", "SeedError", "ShapeError", "StrictError",
-    "TapeArgumentError", "TapeError", "TapeStateError", "TracejitError", "TracejitWarning",
-    "UnsupportedError", "ValueNeededError", "WatchError", "Where", "fail", "placed",
-    "without_frames",
+    "RegisteredError", "Row", "RuleError", "RuleTypeError", "SeedError", "ShapeError",
+    "StrictError", "TapeArgumentError", "TapeError", "TapeStateError", "TracejitError",
+    "TracejitWarning", "UnsupportedError", "ValueNeededError", "WatchError", "Where", "fail",
+    "placed", "without_frames",
 ]  # fmt: skip
 
 
@@ -247,6 +247,18 @@ ERRORS: dict[str, Row] = {
         "{function} has an effect: it assigns to a Variable or an argument, or calls back.",
         "it would take place somewhere else, or once for each block.",
         "return what the function computes, and let it take place after the call.",
+    ),
+    "dask-arguments": Row(
+        ArgumentError,
+        "{function} cannot be called on these Dask arrays: {problem}.",
+        "each task takes one block of every array, and these must be the same rows.",
+        "{fix}",
+    ),
+    "block": Row(
+        BlockError,
+        "{function} failed on {block}: {problem}.",
+        "every block is computed by a task of its own, on a worker.",
+        "{fix}",
     ),
     "not-an-array": Row(
         ArgumentError,
