@@ -325,7 +325,7 @@ def numbers_of_rows(w, y):
 
 @on(lambda pick, rows: (0.3, table(pick, rows)), 0, 1)
 def decay_over_rows(rate, y):
-    return np.sum(np.exp(-rate * tnp.arange(len(y))) * y)
+    return np.sum(np.exp(-rate * tnp.arange(y.shape[0])) * y)
 
 
 # Other data
