@@ -110,7 +110,9 @@ class SplitProgram:
         if one.leaf:
             value = self.arguments[one.leaf]
             is_weak = one.value.type.form == "weak"
-            return value if is_weak or type(value) is not float else one.value.type.dtype.type(value)
+            return (
+                value if is_weak or type(value) is not float else one.value.type.dtype.type(value)
+            )
         if one.hidden is not None:
             return functools.reduce(getattr, one.hidden.path.split(".")[1:], one.hidden.holder)
         return evaluated(one.size, {"n": self.rows})
