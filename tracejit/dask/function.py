@@ -27,11 +27,12 @@ PACKAGE = __package__.partition(".")[0]
 
 
 class _Known(NamedTuple):
-    """A program with the calls that it is for."""
+    """A program with the calls that it is for, of so many rows alone where there are any."""
 
     request: SpecialisationRequest
     axes: dict[str, int]
     program: Program
+    rows: int = 0
 
     def fits(self, request: SpecialisationRequest, split: Split) -> bool:
         """Return whether a call can run it."""
@@ -39,6 +40,7 @@ class _Known(NamedTuple):
         fixed = self.program.recording.recorded.fixed
         return (
             self.axes == split.axes
+            and self.rows in (0, split.rows)
             and mine.structures == its.structures
             and all(map(functools.partial(_is_alike, fixed), mine.leaves, its.leaves))
             and self.program.recording.holds()
@@ -56,8 +58,14 @@ class SplitFunction:
     is split; with `compute=False` nothing is computed, and results are Dask's `Delayed` and arrays.
     """
 
-    def __init__(self, function: Function[..., Any], compute: bool = True) -> None:
+    def __init__(
+        self,
+        function: Function[..., Any],
+        compute: bool = True,
+        memory_budget: int | None = None,
+    ) -> None:
         """Nothing is recorded before the first call."""
+        self.memory_budget = memory_budget
         functools.update_wrapper(self, function.python, updated=())
         self.function = function
         self.compute = compute
@@ -97,10 +105,9 @@ class SplitFunction:
         }
         split = split_of(callee.name, dasks)
         request = callee.note(map_tree(_as_spec, arguments))
-        program = self._program(request, split)
-        inputs = program.recording.inputs
         by_name = dict(zip([leaf.name for leaf in request.call.leaves], values, strict=True))
-        found = [_value_of(one, by_name, split) for one in inputs]
+        program, found = self._program(request, split, by_name)
+        inputs = program.recording.inputs
         axes = {
             number: split.axes[one.leaf]
             for number, one in enumerate(inputs)
@@ -112,14 +119,26 @@ class SplitFunction:
         call = Call(program, found, split, axes, label, callee.name)
         return call, arrays, recording.outputs, recording.places
 
-    def _program(self, request: SpecialisationRequest, split: Split) -> Program:
-        known = next((one for one in self._known if one.fits(request, split)), None)
-        if known is None:
-            options = self.function.options
-            recording = record_split(self._callee, options, request, split.axes, split.rows)
-            known = _Known(request, dict(split.axes), compile_program(recording, options))
-            self._known.insert(0, known)
-        return known.program
+    def _program(
+        self, request: SpecialisationRequest, split: Split, values: dict[str, Any]
+    ) -> tuple[Program, list[Any]]:
+        """The program for a call with these values by leaf name, and its arguments."""
+        for known in self._known:
+            if known.fits(request, split):
+                found = _arguments(known.program, values, split)
+                if known.program.takes(found):
+                    return known.program, found
+        options = self.function.options
+        recording = record_split(self._callee, options, request, split.axes, split.rows)
+        program = compile_program(recording, options, split.rows, self.memory_budget)
+        rows = split.rows if self.memory_budget else 0
+        self._known.insert(0, _Known(request, dict(split.axes), program, rows))
+        return program, _arguments(program, values, split)
+
+
+def _arguments(program: Program, values: dict[str, Any], split: Split) -> list[Any]:
+    """The arguments of a program, by the number of the input."""
+    return [_value_of(one, values, split) for one in program.recording.inputs]
 
 
 def _as_spec(leaf: Any) -> Any:
@@ -146,7 +165,8 @@ class _Results:
         program = call.program
         self.call, self.arrays, self.outputs = call, arrays, outputs
         self.types = [value.type for value in program.recording.graph.outputs]
-        self.sources = dict(zip(places, zip(program.results, self.types, strict=True), strict=True))
+        pairs = zip(program.results, self.types, strict=True)
+        self.sources = dict(zip(places, pairs, strict=False))  # not what Python decides by
 
     def answer(self, compute: bool) -> Any:
         """The user's results."""

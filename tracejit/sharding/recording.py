@@ -7,7 +7,9 @@ its inputs comes from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from tracejit.compiler.pipeline import EXACT_PASSES, one_of
 from tracejit.ir.dims import Dim, key_of
@@ -15,7 +17,9 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.location import Origin
 from tracejit.ir.sizes import SMALLEST, Sizes
 from tracejit.ir.types import ArrayType
-from tracejit.ops.op import OPS
+from tracejit.ops.branches import DECIDE, ENSURE
+from tracejit.ops.sized import arange
+from tracejit.ops.weak import SIZE
 from tracejit.passes.driver import run_in_turn
 from tracejit.passes.emission import emit
 from tracejit.passes.rebuild import rebuild
@@ -28,8 +32,8 @@ from tracejit.support.errors import Where, fail
 from tracejit.support.options import Options
 from tracejit.trace.decisions import Hidden
 
-INT = ArrayType((), OPS["size"].result_types([], {"value": 1})[0].dtype, "weak")
-FIRST_ROW = "first_row"
+INT: Final = ArrayType((), np.dtype("i8"), "weak")
+FIRST_ROW: Final = "first_row"
 
 
 class Input(NamedTuple):
@@ -50,7 +54,10 @@ class Input(NamedTuple):
 
 class SplitRecording(NamedTuple):
     """A function recorded on split arguments: the graph, its inputs, how the user's results are
-    built of its outputs, and whether what the function captures is still what it was."""
+    built of its outputs, and whether what the function captures is still what it was.
+
+    The last outputs of the graph are what Python has `decided` by, with these outcomes.
+    """
 
     graph: Graph
     origin: Origin
@@ -58,6 +65,7 @@ class SplitRecording(NamedTuple):
     outputs: Sequence[Output]
     places: Sequence[tuple[int, ...]]
     recorded: RecordedCall
+    decided: Sequence[Any] = ()
 
     def holds(self) -> bool:
         """Return whether what the function captures is unchanged."""
@@ -78,6 +86,7 @@ def record_split(
     Raises what the function raises, and UnsupportedError where it needs the number of rows.
     """
     sizes = Sizes()
+    sizes.stay_free = True
     count = sizes.symbol(max(rows, SMALLEST), "n")
     leaves = []
     for leaf in request.call.leaves:
@@ -108,17 +117,20 @@ def record_split(
     seeds = {} if recorded.seed is None else {recorded.seed: one_of(recorded.seed.type)}
     sizes.is_over = False
     try:
-        graph, inputs = _prepared(recorded.graph, inputs, seeds)
+        graph, inputs, decided = _prepared(recorded.graph, inputs, seeds)
     finally:
         sizes.end()
-    return SplitRecording(graph, recorded.origin, inputs, finished.outputs, finished.places, one)
+    return SplitRecording(
+        graph, recorded.origin, inputs, finished.outputs, finished.places, one, decided
+    )
 
 
 def _prepared(
     graph: Graph, inputs: list[Input], seeds: Mapping[Value, Any]
-) -> tuple[Graph, list[Input]]:
+) -> tuple[Graph, list[Input], list[Any]]:
     """The graph with sizes as inputs, row numbers counted from the first row of the block, and
-    without what nothing needs."""
+    without what nothing needs; the outcomes of decisions, the numbers they were made by being the
+    last of its outputs."""
     new_inputs: dict[Any, Input] = {}
 
     def size_input(new: Graph, size: Any) -> Value:
@@ -129,23 +141,32 @@ def _prepared(
         return new_inputs[key].value
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node.op.name == "size" and type(node.params["value"]) is Dim:
+        if node.op is SIZE and type(node.params["value"]) is Dim:
             return [size_input(new, node.params["value"])]
-        if node.op.name == "arange" and type(node.params["stop"]) is Dim:
+        if node.op is arange and type(node.params["stop"]) is Dim:
             if not new_inputs.get(FIRST_ROW):
                 new_inputs[FIRST_ROW] = Input(new.add_input(FIRST_ROW, INT))
             rows = new.copy_node(node, operands).results[0]
             return [emit(new, node, "add", (rows, new_inputs[FIRST_ROW].value))]
         return None
 
-    graph = expand_formulas(run_in_turn(rebuild(graph, _as_it_is, seeds), EXACT_PASSES))
+    decided: list[tuple[Value, Any]] = []
+
+    def without_effects(
+        new: Graph, node: Node, operands: tuple[Value, ...]
+    ) -> Sequence[Value] | None:
+        if node.op is DECIDE:
+            decided.append((operands[0], node.params["outcome"]))
+            return [new.constant(node.params["outcome"])]
+        return [new.constant(True)] if node.op is ENSURE else None  # what nothing reads is left out
+
+    graph = rebuild(graph, without_effects, seeds)
+    graph.outputs = [*graph.outputs, *[value for value, _ in decided]]
+    graph = expand_formulas(run_in_turn(graph, EXACT_PASSES))
     new = rebuild(graph, rewrite)
     new = run_in_turn(new, EXACT_PASSES)
     new.assign_names()
     by_name = {value.name: value for value in new.inputs}
     found = [*inputs, *new_inputs.values()]
-    return new, [one._replace(value=by_name[one.value.name]) for one in found]
-
-
-def _as_it_is(new: Graph, node: Node, operands: tuple[Value, ...]) -> None:
-    """Change nothing."""
+    named = [one._replace(value=by_name[one.value.name]) for one in found]
+    return new, named, [outcome for _, outcome in decided]
