@@ -37,18 +37,23 @@ class _Known(NamedTuple):
     def fits(self, request: SpecialisationRequest, split: Split) -> bool:
         """Return whether a call can run it."""
         mine, its = self.request.call, request.call
-        fixed = self.program.recording.recorded.fixed
         return (
             self.axes == split.axes
             and self.rows in (0, split.rows)
             and mine.structures == its.structures
-            and all(map(functools.partial(_is_alike, fixed), mine.leaves, its.leaves))
-            and self.program.recording.holds()
+            and all(map(self._takes, mine.leaves, its.leaves))
+            and self.program.recording.holds(split.rows)
         )
 
-
-def _is_alike(fixed: dict[str, Any], one: Leaf, other: Leaf) -> bool:
-    return one.takes(other, one.guards(fixed.get(one.name)))
+    def _takes(self, one: Leaf, other: Leaf) -> bool:
+        """Return whether an argument can be another one: of split arrays the rows may differ."""
+        axis = self.axes.get(one.name)
+        if axis is None:
+            fixed = self.program.recording.recorded.fixed
+            return one.takes(other, one.guards(fixed.get(one.name)))
+        assert one.type is not None and other.type is not None
+        shapes = [[*type.shape[:axis], *type.shape[axis + 1 :]] for type in (one.type, other.type)]
+        return shapes[0] == shapes[1] and one.type.dtype == other.type.dtype
 
 
 class SplitFunction:

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from string import ascii_letters
 from typing import Any
 
+import numpy as np
+
 from tracejit.ir.dims import dims_in, key_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.axes import Types, letters_of, mixed, named, text_of
+from tracejit.ops.op import OPS
 
 
 def _axes_selected(types: Types, index: tuple[Any, ...]) -> list[Any] | None:
@@ -86,6 +89,38 @@ def selected(types: Types, index: tuple[Any, ...], **params: Any) -> str | None:
         return None
     own, arrays, made = found
     return text_of([own, *arrays], made)
+
+
+# x[np.arange(n), labels]: an element of each row, which is taken along the other axis
+
+
+def _places_in_rows(indices: Sequence[Any], index: tuple[Any, ...], shape: Sequence[Any]) -> Any:
+    """The numbers along the second axis, with as many axes as there are; None where the first index
+    array does not number the rows."""
+    if index != ("{1}", "{2}") or np.ndim(indices[1]) != 1:
+        return None
+    node = getattr(getattr(indices[0], "_value", None), "node", None)
+    if node is None or node.op.name != "arange" or type(node.params["start"]) is not int:
+        return None
+    if node.params["start"] or key_of(node.params["stop"]) != key_of(shape[0]):
+        return None
+    return np.expand_dims(indices[1], (*range(1, len(shape)),))
+
+
+def taken_in_rows(x: Any, *indices: Any, index: tuple[Any, ...], unique: bool) -> Any:
+    """The formula of x[np.arange(n), labels]; NotImplemented for other indices."""
+    places = _places_in_rows(indices, index, x.shape)
+    if places is None:
+        return NotImplemented
+    return np.squeeze(np.take_along_axis(x, places, axis=1), 1)
+
+
+def placed_in_rows(v: Any, *indices: Any, shape: Sequence[Any], index: tuple[Any, ...]) -> Any:
+    """The formula of its adjoint."""
+    places = _places_in_rows(indices, index, shape)
+    if places is None:
+        return NotImplemented
+    return OPS["add_along_axis"](np.expand_dims(v, 1), places, shape=shape, axis=1)
 
 
 def taken(types: Types, axis: int, **params: Any) -> str:

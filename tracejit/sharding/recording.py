@@ -34,6 +34,8 @@ from tracejit.trace.decisions import Hidden
 
 INT: Final = ArrayType((), np.dtype("i8"), "weak")
 FIRST_ROW: Final = "first_row"
+ROWS: Final = "n"
+"""The name of the symbol of the rows."""
 
 
 class Input(NamedTuple):
@@ -67,10 +69,12 @@ class SplitRecording(NamedTuple):
     recorded: RecordedCall
     decided: Sequence[Any] = ()
 
-    def holds(self) -> bool:
-        """Return whether what the function captures is unchanged."""
-        guard = self.recorded.captures.guard()
-        return guard is None or guard()
+    def holds(self, rows: int) -> bool:
+        """Return whether it is right for so many rows, what the function captures being
+        unchanged."""
+        sizes, guard = self.recorded.sizes, self.recorded.captures.guard()
+        assert sizes is not None
+        return sizes.hold({ROWS: rows}) and (guard is None or guard())
 
 
 def record_split(
@@ -87,7 +91,7 @@ def record_split(
     """
     sizes = Sizes()
     sizes.stay_free = True
-    count = sizes.symbol(max(rows, SMALLEST), "n")
+    count = sizes.symbol(max(rows, SMALLEST), ROWS)
     leaves = []
     for leaf in request.call.leaves:
         if leaf.name in split:
