@@ -6,6 +6,7 @@ its inputs comes from.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -27,10 +28,11 @@ from tracejit.runtime.dispatch import Output
 from tracejit.sharding.formulas import expand_formulas
 from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.trace_tree import RecordedCall
-from tracejit.specialise.tracer import Tracer
-from tracejit.support.errors import Where, fail
+from tracejit.specialise.tracer import TRIES, Tracer
+from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.support.options import Options
 from tracejit.trace.decisions import Hidden
+from tracejit.trace.signature import Leaf
 
 INT: Final = ArrayType((), np.dtype("i8"), "weak")
 FIRST_ROW: Final = "first_row"
@@ -92,19 +94,8 @@ def record_split(
 
     Raises what the function raises, and UnsupportedError where it needs the number of rows.
     """
-    sizes = Sizes()
-    sizes.stay_free = True
-    count = sizes.symbol(max(rows, SMALLEST), ROWS)
-    leaves = []
-    for leaf in request.call.leaves:
-        if leaf.name in split:
-            assert leaf.type is not None
-            shape: list[Any] = list(leaf.type.shape)
-            shape[split[leaf.name]] = count
-            leaf = leaf._replace(type=ArrayType(tuple(shape), leaf.type.dtype, leaf.type.form))
-        leaves.append(leaf)
-    call = request.call._replace(leaves=leaves)
-    one = Tracer(callee, options).record(request._replace(call=call, sizes=sizes))
+    tracer = Tracer(callee, options)
+    one, sizes, leaves = _recorded(tracer, request, split, rows)
     if sizes.free() != [0]:
         reason = sizes.reasons.get(0)
         where = reason if type(reason) is Where else None
@@ -114,7 +105,7 @@ def record_split(
         raise fail("rows-effect", None, function=callee.name)
     recorded = finished.recorded
     inputs = []
-    names = {leaf.name for leaf in call.leaves}
+    names = {leaf.name for leaf in leaves}
     hidden = {each.value: each for each in one.hidden}
     for value in recorded.graph.inputs:
         if value is recorded.seed:
@@ -130,6 +121,35 @@ def record_split(
     return SplitRecording(
         graph, recorded.origin, inputs, finished.outputs, finished.places, one, decided
     )
+
+
+def _recorded(
+    tracer: Tracer,
+    request: SpecialisationRequest,
+    split: Mapping[str, int],
+    rows: int,
+    tries: int = TRIES,
+) -> tuple[RecordedCall, Sizes, list[Leaf]]:
+    """The recording with its sizes and arguments. It is tried again where random numbers were drawn
+    meanwhile, because the threads of a cluster in this process draw some."""
+    sizes = Sizes()
+    sizes.stay_free = True
+    count = sizes.symbol(max(rows, SMALLEST), ROWS)
+    leaves = []
+    for leaf in request.call.leaves:
+        if leaf.name in split:
+            assert leaf.type is not None
+            shape: list[Any] = list(leaf.type.shape)
+            shape[split[leaf.name]] = count
+            leaf = leaf._replace(type=ArrayType(tuple(shape), leaf.type.dtype, leaf.type.form))
+        leaves.append(leaf)
+    call = request.call._replace(leaves=leaves)
+    try:
+        return tracer.record(request._replace(call=call, sizes=sizes)), sizes, leaves
+    except TracejitError as error:
+        if error.row != "random" or threading.active_count() == 1 or not tries:
+            raise
+    return _recorded(tracer, request, split, rows, tries - 1)
 
 
 def _prepared(

@@ -267,6 +267,13 @@ ERRORS: dict[str, Row] = {
         "dataclass, slice); strings, sets, None, enums and other hashables select a kernel.",
         "{fix}",
     ),
+    "dask": Row(
+        ArgumentError,
+        "{what} is a Dask {kind}, which is computed later.",
+        "this function computes at once, on NumPy arrays; those of tracejit.dask compute Dask "
+        "arrays block by block.",
+        "{fix}",
+    ),
     "not-callable": Row(
         ArgumentError,
         "{decorator} needs a function, got {kind}.",
