@@ -25,9 +25,10 @@ PACKAGE = ROOT / "tracejit"
 
 PACKAGES = (
     "support", "ir", "ops", "passes", "trace", "autodiff", "schedule", "codegen", "cache",
-    "runtime", "explorer", "debug", "compiler", "eager", "specialise", "exporting", "api",
+    "runtime", "explorer", "debug", "compiler", "eager", "specialise", "exporting", "sharding",
+    "api",
 )  # fmt: skip
-SURFACE = ("__init__", "__main__", "cli", "demo", "kernels", "numpy", "scipy")
+SURFACE = ("__init__", "__main__", "cli", "dask", "demo", "kernels", "numpy", "scipy")
 RANKS = {
     "version": 0,
     **{package: rank for rank, package in enumerate(PACKAGES)},
@@ -44,7 +45,7 @@ MOST_QUESTIONS = 0
 OF_THE_BASE_CLASS = re.compile(r"\bis (not )?Tensor\b|\bin [({][^)}]*\bTensor\b")
 
 RUNTIME_DEPENDENCIES = {"numpy", "astor"}
-MAY_IMPORT_EXTRAS = ("tracejit.cli", "tracejit.demo", "tracejit.scipy", "tracejit.ops.scipy")
+MAY_IMPORT_EXTRAS = ("tracejit.cli", "tracejit.dask", "tracejit.demo", "tracejit.scipy", "tracejit.ops.scipy")
 
 # A module is tested by the file of the same place and name under tests/, or by the one named here.
 TESTED_ELSEWHERE: dict[str, str] = {

@@ -246,8 +246,11 @@ class _Loop(NamedTuple):
     def run(self) -> tuple[Any, Any]:
         """The last carry and what was stacked."""
         recording = current_recording()
-        if recording is None or not self.steps.length:
-            return self._in_python(current_recorder() if recording is None else recording)
+        if recording is None:
+            return self._in_python(current_recorder())
+        sizes = recording.graph.sizes
+        if not self.steps.length or (sizes is not None and sizes.stay_free):
+            return self._in_python(recording)
         return self._recorded(recording)
 
     def checkpointed(self) -> _Loop:

@@ -298,16 +298,21 @@ def equipped(
     return functions
 
 
-def make_kernel(recorded: pipeline.Recorded, options: Options = Options()) -> Kernel:  # noqa: B008
+def make_kernel(
+    recorded: pipeline.Recorded,
+    options: Options = Options(),  # noqa: B008
+    for_all_sizes: bool = False,
+) -> Kernel:
     """The kernel of a recorded function: from disk if its key is there, else generated.
 
-    Where that needs the number of a free dimension, no dimension is free.
+    Where that needs the number of a free dimension, no dimension is free, or the error is raised
+    where the kernel must be `for_all_sizes`.
     """
     with collection_paused(), stage("compiling", recorded.graph.name):
-        return _kernel_of_sizes(recorded, options)
+        return _kernel_of_sizes(recorded, options, for_all_sizes)
 
 
-def _kernel_of_sizes(recorded: pipeline.Recorded, options: Options) -> Kernel:
+def _kernel_of_sizes(recorded: pipeline.Recorded, options: Options, for_all_sizes: bool) -> Kernel:
     sizes = recorded.graph.sizes
     if sizes is None:
         return _kernel_of(recorded, options)
@@ -316,6 +321,8 @@ def _kernel_of_sizes(recorded: pipeline.Recorded, options: Options) -> Kernel:
     try:
         return _kernel_of(recorded, options)
     except Exception as error:
+        if for_all_sizes:
+            raise
         sizes.pin_all(error)
         recorded.graph.retype()
         return _kernel_of(recorded, options)

@@ -89,7 +89,8 @@ class Sizes:
     """The free dimensions of one recording and what must hold of them.
 
     `recording` is who records: it says where the user's program is, makes a Tensor of a Dim, and is
-    told when a symbol is pinned down. None once it is over: a Dim is a number from then on.
+    told when a symbol is pinned down. None once it is over: a Dim is a number from then on. Where
+    dimensions `stay_free`, loops that would pin them down are written out instead.
     """
 
     def __init__(self, recording: Any = None) -> None:
@@ -101,6 +102,7 @@ class Sizes:
         self.types: dict[Any, Any] = {}
         self.is_over = False
         self.is_asked = True
+        self.stay_free = False
         self.guards: list[tuple[Any, str, Any]] = []
         self._answers: dict[tuple[str, Any], bool] = {}
         self._defined: dict[tuple[str, Any, Any], int] = {}
@@ -262,6 +264,8 @@ class Sizes:
             return False
         if len(terms) == 1:
             ((index,),) = terms
+            if self.stay_free and self.recording is not None:
+                self.reasons.setdefault(index, self.recording.here())
             self._solve({index: self.symbols[index].number})
             return True
         if len(terms) == 2 and not rest and sum(terms.values()) == 0:

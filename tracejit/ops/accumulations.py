@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array, cast, with_room
 from tracejit.ops.folds import EXTREMA, after_one, is_discrete, loop_dtype, result_dtype, steps
@@ -70,9 +71,14 @@ accumulate = defop(
     jvp=_accumulate_jvp,
     batch=along_axis("accumulate"),
     **_ACCUMULATE,
+    axes=axes.along,
 )
 accumulate_discrete = defop(
-    name="accumulate_discrete", vjp=(), batch=along_axis("accumulate_discrete"), **_ACCUMULATE
+    name="accumulate_discrete",
+    vjp=(),
+    batch=along_axis("accumulate_discrete"),
+    **_ACCUMULATE,
+    axes=axes.along,
 )
 
 

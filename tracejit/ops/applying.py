@@ -67,6 +67,7 @@ selected_element = defop(
     vjp=(),
     batch=_selected_batch,
     source=lambda types: f"{{0}}[{{1}}.argmax()] if {{1}}.any() else {literal(types[0].dtype)}(1)",
+    axes="_,_->",
 )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved, aligned, in_front, size_of
 from tracejit.ops.creation import as_array, type_in_call
 from tracejit.ops.forms import as_array as number_as_array
@@ -202,6 +203,7 @@ complex_nan_to_num: Op = defop(
     jvp=(_finite, None, None, None),
     batch=_nan_to_num_batch,
     source="np.nan_to_num({0}, True, {1}, {2}, {3})",
+    axes=axes.broadcasting,
 )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved, in_front, size_of
 from tracejit.ops.creation import as_array, is_recorded, known, settled, type_in_call
 from tracejit.ops.op import Op, Rule, answer, composite, defop
@@ -44,12 +45,19 @@ def _sum_batch(moved: Moved, x: Any, *weights: Any, size: int, minlength: int = 
     return np.reshape(sums if sums.dtype == found else sums.astype(found), (batch, size))
 
 
+def _bincount_axes(types: Sequence[ArrayType], size: int, minlength: int = 0) -> str:
+    """As many sums for every block where there are as many as are asked for."""
+    letters = "a" if type(minlength) is int and size == minlength else "_"
+    return axes.text_of([letters] * len(types), "_")
+
+
 bincount: Op = defop(
     name="bincount",
     infer=_sum_type,
     vjp=(None, lambda g, y, x, weights, size, minlength=0: np.take(g, x)),
     batch=_sum_batch,
     source=_sum_source,
+    axes=_bincount_axes,
 )
 
 
@@ -104,6 +112,7 @@ digitize: Op = defop(
     vjp=(),
     batch=_digitize_batch,
     source=lambda types, right=False: "np.digitize({0}, {1}" + (", right=True)" if right else ")"),
+    axes="...,_->...",
 )
 
 
@@ -146,6 +155,16 @@ def _edges_type(a: ArrayType, *ends: ArrayType, bins: int) -> ArrayType:
     return ArrayType((bins + 1,), edges.dtype)
 
 
+def _edges_axes(types: Sequence[ArrayType], bins: int) -> str:
+    """The least and greatest of all elements decide, or ends alone, which are the same for all."""
+    return "a,,->_ by maximum" if len(types) > 1 else "_->_"
+
+
+def _edges_formula(a: Any, *ends: Any, bins: int) -> Any:
+    """Between the least and the greatest element."""
+    return NotImplemented if ends else even_edges(a, np.min(a), np.max(a), bins=bins)
+
+
 even_edges = defop(
     name="histogram_bin_edges",
     infer=_edges_type,
@@ -153,6 +172,8 @@ even_edges = defop(
     source=lambda types, bins: (
         "np.histogram_bin_edges({0}, {bins}" + (", range=({1}, {2}))" if len(types) > 1 else ")")
     ),
+    axes=_edges_axes,
+    formula=_edges_formula,
 )
 
 
@@ -253,14 +274,43 @@ def _weights_vjp(g: Any, y: Any, weights: Any, a: Any, *edges: Any, **params: An
     return np.where(within, np.take(g, number), 0.0)
 
 
+def _histogram_axes(
+    types: Sequence[ArrayType], bins: int = 0, ranged: bool = False, weighted: bool = False
+) -> str:
+    """Counts are added where the edges do not depend on the elements."""
+    letter = "a" if ranged or not bins else "_"
+    rest = ["_" * type.ndim for type in types[1 + weighted :]]
+    return axes.text_of([letter] * (1 + weighted) + rest, "_")
+
+
+def _histogram_formula(
+    *operands: Any, bins: int = 0, ranged: bool = False, weighted: bool = False
+) -> Any:
+    """Between the least and the greatest element."""
+    if ranged or not bins:
+        return NotImplemented
+    ends = np.min(operands[-1]), np.max(operands[-1])
+    op, params = (histogram_of_weights, {"weighted": True}) if weighted else (counts, {})
+    return op(*operands, *ends, bins=bins, ranged=True, **params)
+
+
 histogram_of_weights: Op = defop(
     name="histogram_of_weights",
     infer=_histogram_type,
     vjp=(_weights_vjp,),
     jvp=(lambda v, y, weights, *rest, **params: histogram_of_weights(v, *rest, **params),),
     source=_histogram_source,
+    axes=_histogram_axes,
+    formula=_histogram_formula,
 )
-counts = defop(name="histogram", infer=_histogram_type, vjp=(), source=_histogram_source)
+counts: Op = defop(
+    name="histogram",
+    infer=_histogram_type,
+    vjp=(),
+    source=_histogram_source,
+    axes=_histogram_axes,
+    formula=_histogram_formula,
+)
 
 
 @composite(np.histogram)

@@ -18,6 +18,7 @@ import numpy as np
 
 from tracejit.ir.dims import estimated, spelled, whole
 from tracejit.ir.types import ArrayType, Shape, type_of
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved, spread
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import Op, answer, defop, literal
@@ -138,6 +139,7 @@ full = defop(
     source=lambda types, shape, fill, dtype: filled(shape, fill, dtype),
     cost=lambda shape, fill, dtype: estimated(shape),
     order="C",
+    axes=axes.made,
 )
 
 
@@ -166,6 +168,7 @@ full_of: Op = defop(
     cost=lambda fill, shape, dtype: estimated(shape),
     elements="spread",
     order="C",
+    axes=axes.broadcast,
 )
 
 

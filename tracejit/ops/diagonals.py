@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved
 from tracejit.ops.creation import filled
 from tracejit.ops.infer import normalize_axis
@@ -68,6 +69,18 @@ def _diag_batch(moved: Moved, v: Any, k: int) -> Any:
     return put_diagonal(v, shape=(v.shape[0], side, side), offset=k, axis1=1, axis2=2)
 
 
+def _diagonal_axes(types: Sequence[ArrayType], offset: int, axis1: int, axis2: int) -> str:
+    letters = axes.mixed(axes.letters_of(types[0]), (axis1, axis2))
+    others = [letter for k, letter in enumerate(letters) if k not in (axis1, axis2)]
+    return axes.text_of([letters], [*others, "_"])
+
+
+def _put_axes(types: Sequence[ArrayType], shape: Shape, offset: int, axis1: int, axis2: int) -> str:
+    letters = axes.mixed(axes.letters_of(ArrayType(tuple(shape), types[0].dtype)), (axis1, axis2))
+    others = [letter for k, letter in enumerate(letters) if k not in (axis1, axis2)]
+    return axes.text_of([[*others, "_"]], letters)
+
+
 diagonal: Op = defop(
     np.diagonal,
     canonical=_diagonal_call,
@@ -79,6 +92,7 @@ diagonal: Op = defop(
     view_of=0,
     elements="taken",
     view="read-only",
+    axes=_diagonal_axes,
 )
 put_diagonal: Op = defop(
     name="put_diagonal",
@@ -88,6 +102,7 @@ put_diagonal: Op = defop(
     batch=_put_batch,
     statements=_on_diagonal,
     update="put",
+    axes=_put_axes,
 )
 diag = defop(
     name="diag",
@@ -96,6 +111,7 @@ diag = defop(
     jvp="linear",
     batch=_diag_batch,
     source=lambda types, k: "np.diag({0}, {k})" if k else "np.diag({0})",
+    axes="_->__",
 )
 
 
@@ -152,6 +168,7 @@ def _triangle(function: Any) -> Op:
         jvp="linear",
         batch=batch,
         source=lambda types, k: call + ("({0}, {k})" if k else "({0})"),
+        axes=lambda types, k: "...__->...__" if types[0].ndim > 1 else "_->__",
     )
 
 

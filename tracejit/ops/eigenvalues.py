@@ -68,6 +68,7 @@ eig = of_matrices(
     vjp=_eig_vjp,
     source="np.linalg.eig({0})",
     cost=times_cubic(25),
+    axes="...__->..._,...__",
 )
 
 
@@ -96,6 +97,7 @@ eigvals = of_matrices(
     vjp=_eigvals_vjp,
     source="np.linalg.eigvals({0})",
     cost=times_cubic(25),
+    axes="...__->..._",
 )
 EigResult: Any = type(np.linalg.eig(np.eye(1)))
 answer(np.linalg.eig, lambda a: EigResult(*eig(a)))

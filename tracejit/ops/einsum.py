@@ -21,6 +21,7 @@ import numpy as np
 
 from tracejit.ir.dims import estimated
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved
 from tracejit.ops.contractions import (
     Factor,
@@ -317,6 +318,17 @@ def _if_not_finite_lines(
     return "{out} = {0}", update.replace("[...]", "")
 
 
+def _einsum_axes(types: Sequence[ArrayType], subscripts: str, **params: Any) -> str:
+    """The subscripts themselves, but for axes of size one, which are broadcast."""
+    labels, output = split_subscripts(subscripts)
+    operands = [
+        ["_" if axes.is_one(size) else letter for letter, size in zip(*pair, strict=True)]
+        for pair in zip(labels, [type.shape for type in types], strict=True)
+    ]
+    there = {letter for letters in operands for letter in letters}
+    return axes.text_of(operands, [letter if letter in there else "_" for letter in output])
+
+
 einsum = defop(
     name="einsum",
     infer=_einsum_type,
@@ -325,6 +337,7 @@ einsum = defop(
     batch=_batched_einsum,
     source=lambda types, subscripts, optimize=False: _einsum_text("{operands}", optimize),
     cost=_einsum_cost,
+    axes=_einsum_axes,
 )
 answer(np.einsum, _einsum_call)
 

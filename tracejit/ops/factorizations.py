@@ -124,6 +124,7 @@ eigh = of_matrices(
     vjp=_eigh_vjp,
     source=_eigh_source("eigh"),
     cost=times_cubic(9),
+    axes="...__->..._,...__",
 )
 eigvalsh = of_matrices(
     np.linalg.eigvalsh,
@@ -132,6 +133,7 @@ eigvalsh = of_matrices(
     vjp=lambda g, y, a, uplo="L": _triangle(2.0 * of_spectrum(g, np.linalg.eigh(a, uplo)[1]), uplo),
     source=_eigh_source("eigvalsh"),
     cost=times_cubic(4),
+    axes="...__->..._",
 )
 EighResult: Any = type(np.linalg.eigh(np.eye(1)))
 answer(np.linalg.eigh, lambda *args, **keywords: EighResult(*eigh.record_call(*args, **keywords)))
@@ -224,6 +226,7 @@ svd = of_matrices(
     ),
     cost=times_cubic(10),
     factorization="svd",
+    axes="...__->...__,..._,...__",
 )
 svdvals = of_matrices(
     name="svdvals",
@@ -232,6 +235,7 @@ svdvals = of_matrices(
     source="np.linalg.svd({0}, compute_uv=False)",
     cost=times_cubic(4),
     factorization="svd",
+    axes="...__->..._",
 )
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))
 

@@ -11,12 +11,14 @@ The derivatives of a fold y[k] = f(y[k - 1], x[k]) are products of those of f, b
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.batching import Moved, behind, in_front, size_of, spread
 from tracejit.ops.creation import as_array, cast, type_in_call, with_room
@@ -252,15 +254,50 @@ def _reduce_batch(op: str) -> Any:
 
 
 _REDUCE: dict[str, Any] = {"infer": _reduce_type, "source": _reduce_source}
+
+
+def _reduce_axes(
+    types: Sequence[ArrayType], ufunc: str, axis: Axes, keepdims: bool = False, **params: Any
+) -> str:
+    """Blocks are combined by the ufunc itself; a first value must not count twice, unless it is an
+    extremum or a truth."""
+    x, *others = types
+    letters = axes.letters_of(x)
+    is_idempotent = ufunc in EXTREMA or ufunc in ("logical_or", "logical_and")
+    if not is_idempotent and (len(others) > 1 or ufunc not in axes.COMBINATIONS):
+        letters = axes.mixed(letters, axis)
+    operands = [letters, *[axes.named(letters, other.shape) for other in others]]
+    result = axes.without(letters, axis, keepdims)
+    return axes.text_of(operands, result) + (f" by {ufunc}" if ufunc in axes.COMBINATIONS else "")
+
+
+def _reduce_formula(
+    x: Any, *others: Any, ufunc: str, axis: Axes, keepdims: bool = False, **params: Any
+) -> Any:
+    """A sum or a product with a first value, which counts once; NotImplemented for others."""
+    if ufunc not in ("add", "multiply") or len(others) < 2:
+        return NotImplemented
+    mask, first = others
+    total, plain = getattr(np, ufunc), PLAIN[getattr(np, ufunc)]
+    chosen = np.where(mask, x, x.dtype.type(total.identity))
+    return total(plain(chosen, axis=axis, **kept(keepdims), **params), first)
+
+
 reduce: Op = defop(
     name="reduce",
     vjp=(_reduce_vjp, None, _start_rule),
     jvp=(_reduce_jvp, None, _start_rule),
     batch=_reduce_batch("reduce"),
     **_REDUCE,
+    axes=_reduce_axes,
+    formula=_reduce_formula,
 )
 reduce_discrete = defop(
-    name="reduce_discrete", vjp=(), batch=_reduce_batch("reduce_discrete"), **_REDUCE
+    name="reduce_discrete",
+    vjp=(),
+    batch=_reduce_batch("reduce_discrete"),
+    **_REDUCE,
+    axes=_reduce_axes,
 )
 
 _NOTHING: Any = object()

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import known, size_of
 from tracejit.ops.infer import answered, few, normalize_axis
@@ -91,6 +92,7 @@ def _transform(
         batch=along_axis(function.__name__),
         source=source,
         cost=lambda x, n, axis, norm: 5 * x.size * n.bit_length(),
+        axes=axes.along,
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from tracejit.ir.dims import whole
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops import batched_indices
+from tracejit.ops import batched_indices, index_axes
 from tracejit.ops.creation import as_array, filled, is_recorded, settled, type_in_call
 from tracejit.ops.index_text import added, assigned, index_text, slice_update, taken
 from tracejit.ops.infer import broadcast_shapes, normalize_axis, slice_length, strict_axis
@@ -240,6 +240,7 @@ getitem = defop(
     view_of=0,
     elements="taken",
     view="always",
+    axes=index_axes.selected,
 )
 take_at = defop(
     name="take_at",
@@ -249,6 +250,8 @@ take_at = defop(
     batch=batched_indices.take_at,
     source=lambda types, index, unique: taken(types, index),
     elements="taken",
+    axes=index_axes.selected,
+    formula=index_axes.taken_in_rows,
 )
 answer(operator.getitem, _index_call)
 
@@ -278,6 +281,7 @@ add_slice: Op = defop(
     statements=lambda types, index: ("{out} = {0}.copy()", slice_update(types, index)),
     inplace=lambda types, index: slice_update(types, index),
     update="add",
+    axes=index_axes.updated,
 )
 put_slice: Op = _placing(
     "put_slice",
@@ -285,6 +289,7 @@ put_slice: Op = _placing(
     vjp=(lambda g, y, v, *indices, shape, index: getitem(g, *indices, index=index),),
     statements=assigned,
     update="put",
+    axes=index_axes.placed,
 )
 put_at: Op = _placing(
     "put_at",
@@ -292,6 +297,8 @@ put_at: Op = _placing(
     vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=True),),
     statements=assigned,
     update="put",
+    axes=index_axes.placed,
+    formula=index_axes.placed_in_rows,
 )
 add_at: Op = _placing(
     "add_at",
@@ -299,6 +306,8 @@ add_at: Op = _placing(
     vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=False),),
     statements=added,
     update="add",
+    axes=index_axes.placed,
+    formula=index_axes.placed_in_rows,
 )
 
 
@@ -347,6 +356,7 @@ take = defop(
         "{0}.take({1})" if types[0].ndim == 1 else "{0}.take({1}, axis={axis})"
     ),
     elements="taken",
+    axes=index_axes.taken,
 )
 
 
@@ -395,6 +405,7 @@ take_along_axis = defop(
     batch=batched_indices.take_along_axis,
     source="np.take_along_axis({0}, {1}, axis={axis})",
     elements="taken",
+    axes=index_axes.taken_along,
 )
 
 
@@ -418,6 +429,7 @@ put_along_axis: Op = _placing(
     vjp=(lambda g, y, v, i, shape, axis: take_along_axis(g, i, axis=axis, unique=True),),
     statements=_assigned_along,
     update="put",
+    axes=index_axes.placed_along,
 )
 add_along_axis: Op = _placing(
     "add_along_axis",
@@ -425,4 +437,5 @@ add_along_axis: Op = _placing(
     vjp=(lambda g, y, v, i, shape, axis: take_along_axis(g, i, axis=axis, unique=False),),
     statements=_added_along,
     update="add",
+    axes=index_axes.placed_along,
 )

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.dims import dims_in
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import broadcasting
 from tracejit.ops.creation import as_array, is_recorded, settled, shape_of, type_in_call
 from tracejit.ops.indexing import RECORDED_MASK
@@ -36,8 +38,18 @@ def _unravel_source(types: Sequence[ArrayType], shape: tuple[int, ...], order: s
     return call + ("[0]" if len(shape) == 1 else "")
 
 
+def _unravel_axes(types: Sequence[ArrayType], shape: tuple[int, ...], **options: Any) -> str | None:
+    """Element by element, of a shape that is known."""
+    return None if any(dims_in(shape)) else f"...->{','.join(['...'] * len(shape))}"
+
+
 unravel_index = defop(
-    name="unravel_index", infer=_unravel_type, vjp=(), batch="leading", source=_unravel_source
+    name="unravel_index",
+    infer=_unravel_type,
+    vjp=(),
+    batch="leading",
+    source=_unravel_source,
+    axes=_unravel_axes,
 )
 
 
@@ -74,6 +86,7 @@ ravel_multi_index = defop(
     vjp=(),
     batch=broadcasting("ravel_multi_index"),
     source=_ravel_source,
+    axes=axes.broadcasting,
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved, everywhere
 from tracejit.ops.creation import as_array, cast, type_in_call
 from tracejit.ops.infer import normalize_axis, promote, strict_axis
@@ -124,6 +125,7 @@ concatenate = defop(
     source=lambda types, axis: _of_several("np.concatenate", types, axis),
     cost=lambda *types, axis: sum(type.size for type in types),
     sign="kept",
+    axes=axes.joined,
 )
 
 
@@ -145,6 +147,7 @@ windows = defop(
     source=_windows_source,
     view_of=0,
     cost=lambda *types, **params: 0,
+    axes="..._->...__",
 )
 """`count` windows of `size` elements of the last axis, from `first` on, each a `step` further."""
 
@@ -178,6 +181,7 @@ stack = defop(
     ),
     cost=lambda *types, axis: sum(type.size for type in types),
     sign="kept",
+    axes=axes.stacked,
 )
 
 

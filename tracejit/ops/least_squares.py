@@ -196,6 +196,7 @@ lstsq: Op = defop(
     ),
     cost=times_cubic(10),
     factorization="svd",
+    axes=lambda types, rcond: f"__,{'_' * types[1].ndim}->{'_' * types[1].ndim},_,,_",
 )
 of_full_rank = defop(
     name="residuals_of_full_rank",
@@ -204,6 +205,7 @@ of_full_rank = defop(
     source=lambda types: f"np.reshape({{0}}, {types[0].size})",
     view_of=0,
     assumes_shape=True,
+    axes="...->...",
 )
 
 
@@ -248,6 +250,7 @@ matrix_rank = of_matrices(
     source=_rank_source,
     cost=times_cubic(10),
     factorization="svd",
+    axes="...__->...",
 )
 
 
@@ -315,6 +318,7 @@ cond = of_matrices(
     ),
     cost=times_cubic(10),
     factorization="svd",
+    axes="...__->...",
 )
 
 

@@ -85,7 +85,9 @@ def cubic(*types: ArrayType, **params: Any) -> int:
     return 2 * types[0].size * max(types[0].shape[-1:], default=1)
 
 
-of_matrices = partial(defop, batch="leading", cost=cubic, factorization="blocked")
+of_matrices = partial(
+    defop, batch="leading", cost=cubic, factorization="blocked", axes="...__->...__"
+)
 """The op of a function of each matrix of a stack, which LAPACK computes in blocks."""
 
 
@@ -137,6 +139,7 @@ solve = defop(
     source="np.linalg.solve({0}, {1})",
     cost=cubic,
     factorization="blocked",
+    axes="...__,..._a->..._a",
 )
 solve_vector = defop(
     name="solve_vector",
@@ -149,6 +152,7 @@ solve_vector = defop(
     source="np.linalg.solve({0}, {1})",
     cost=cubic,
     factorization="blocked",
+    axes="__,_->_",
 )
 
 
@@ -294,12 +298,14 @@ det = of_matrices(
     infer=_det_type,
     vjp=lambda g, y, a: each(g) * _cofactors(y, a),
     source="np.linalg.det({0})",
+    axes="...__->...",
 )
 slogdet = of_matrices(
     name="slogdet",
     infer=_slogdet_type,
     vjp=_slogdet_vjp,
     source="np.linalg.slogdet({0})",
+    axes="...__->...,...",
 )
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 answer(np.linalg.slogdet, lambda a: SlogdetResult(*slogdet(a)))

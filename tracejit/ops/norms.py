@@ -9,11 +9,13 @@ or minimum and those by singular values are compositions.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.batching import Moved, behind, rows
 from tracejit.ops.creation import as_array
@@ -77,6 +79,18 @@ def _norm_batch(moved: Moved, x: Any, axis: Any = None, **params: Any) -> Any:
     return norm_op(x, axis=behind(axis), **params)
 
 
+def _norm_axes(types: Sequence[ArrayType], axis: Any = None, **params: Any) -> str:
+    return axes.over(types, axis, params.get("keepdims", False))
+
+
+def _norm_formula(x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False) -> Any:
+    """The root of the sum of powers."""
+    size = np.abs(x if x.dtype.kind in "fc" else np.astype(x, np.dtype(np.float64)))
+    if ord == 2:
+        return np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
+    return np.sum(size**ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
+
+
 norm_op: Op = defop(
     name="norm",
     infer=_norm_type,
@@ -84,6 +98,8 @@ norm_op: Op = defop(
     batch=_norm_batch,
     source=_norm_source,
     cost=lambda x, **params: 2 * x.size,
+    axes=_norm_axes,
+    formula=_norm_formula,
 )
 
 

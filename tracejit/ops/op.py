@@ -60,6 +60,10 @@ checks each against NumPy.
                  second operand: "matrices", "matrix_vector", "vector_matrix"; "vectors"; "outer"
     update       operands are written at places in operand 0, or in zeros: "put", "add", "subtract"
     factorization  "blocked" where LAPACK hands blocks of columns to the BLAS, or "svd"
+    axes         a letter for each axis of operands and results, as "ab,bc->ac": what can be made of
+                 blocks, and how (see `axes`). Where other traits do not say it
+    formula      a function (*operands, **params) that makes the result of simpler ops, for an axis
+                 that the op mixes but these do not; or NotImplemented. The last bits may differ
 
 `assumes_shape` says that the shape of the result depends on data. The op is for the usual shape;
 its code raises ValueError for data that give another, and the call is left to Python.
@@ -167,6 +171,8 @@ class Op:
     product: Literal["matrices", "matrix_vector", "vector_matrix", "vectors", "outer"] | None = None
     update: Literal["put", "add", "subtract"] | None = None
     factorization: Literal["blocked", "svd"] | None = None
+    axes: str | Callable[..., str | None] | None = None
+    formula: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "elementwise", self.batch == "elementwise")

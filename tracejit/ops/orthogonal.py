@@ -69,6 +69,7 @@ qr = of_matrices(
         "np.linalg.qr({0}, 'complete')" if complete else "np.linalg.qr({0})"
     ),
     cost=times_cubic(2),
+    axes="...__->...__,...__",
 )
 qr_r = of_matrices(
     name="qr_r",

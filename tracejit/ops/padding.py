@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved
 from tracejit.ops.creation import (
     as_array,
@@ -55,6 +56,10 @@ def _padded_batch(name: str) -> Callable[..., Any]:
     return rule
 
 
+def _padded_axes(types: Sequence[ArrayType], pad_width: Widths, **params: Any) -> str:
+    return axes.along(types, tuple(k for k, width in enumerate(pad_width) if any(width)))
+
+
 pad: Op = defop(
     name="pad",
     infer=_padded_type,
@@ -62,6 +67,7 @@ pad: Op = defop(
     jvp=lambda v, y, x, pad_width, value: pad(v, pad_width=pad_width, value=0),
     batch=_padded_batch("pad"),
     statements=_padded,
+    axes=_padded_axes,
 )
 
 
@@ -150,6 +156,7 @@ pad_odd = defop(
     batch=_padded_batch("pad_odd"),
     source="np.pad({0}, {pad_width}, {mode}, reflect_type='odd')",
     cost=lambda x, **params: 10 * x.size,
+    axes=_padded_axes,
 )
 
 

@@ -64,6 +64,7 @@ vander: Op = defop(
         f"np.vander({{0}}, {columns}{', increasing=True' if increasing else ''})"
     ),
     cost=lambda x, columns, increasing=False: 2 * x.size * columns,
+    axes="a->a_",
 )
 
 

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.dims import key_of
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops import batched_products
+from tracejit.ops import axes, batched_products
 from tracejit.ops.batching import broadcasting
 from tracejit.ops.creation import as_array, type_in_call
 from tracejit.ops.forms import as_array as number_as_array
@@ -116,6 +117,21 @@ def _bilinear(*numpy: Any, infer: Any, **more: Any) -> Op:
     return defop(*numpy, infer=infer, jvp="bilinear", **more)
 
 
+def _stacks_axes(types: Sequence[ArrayType]) -> str:
+    """Each matrix of the one stack with each of the other."""
+    a, b = types
+    first, second = axes.letters_of(a), axes.letters_of(b, a.ndim)
+    second[-2] = first[-1]
+    return axes.text_of([first, second], [*first[:-1], *second[:-2], second[-1]])
+
+
+def _vdot_axes(types: Sequence[ArrayType]) -> str | None:
+    """All elements, of operands of one shape."""
+    a, b = types
+    same = list(map(key_of, a.shape)) == list(map(key_of, b.shape))
+    return axes.text_of([axes.letters_of(a)] * 2, []) if same else None
+
+
 _at = partial(_bilinear, infer=_matmul_type, source="{0} @ {1}")
 _dot = partial(_bilinear, infer=_dot_type, source="{0}.dot({1})")
 matmul = _at(name="matmul", product="matrices", batch=broadcasting("matmul"))
@@ -141,6 +157,7 @@ dot_stacks = _dot(
             np.tensordot(a, g, (range(a.ndim - 1), range(a.ndim - 1))), 0, -2
         ),
     ),
+    axes=_stacks_axes,
 )
 dot_number = _bilinear(
     name="dot_number",
@@ -148,6 +165,7 @@ dot_number = _bilinear(
     vjp=RULES["vectors"],
     batch=batched_products.dot_number,
     source="np.dot({0}, {1})",
+    axes="...,...->...",
 )
 
 
@@ -217,6 +235,7 @@ vdot = _bilinear(
     batch=batched_products.vdot,
     source="np.vdot({0}, {1})",
     cost=lambda a, b: 2 * a.size,
+    axes=_vdot_axes,
 )
 
 
@@ -301,6 +320,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         ),
         batch=batched_products.matvec,
         source="np.matvec({0}, {1})",
+        axes="...ab,...b->...a",
         since="2.2",
     )
     vecmat = _bilinear(
@@ -313,6 +333,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         ),
         batch=batched_products.vecmat,
         source="np.vecmat({0}, {1})",
+        axes="...a,...ab->...b",
         since="2.2",
     )
 
@@ -372,6 +393,7 @@ cross3 = _bilinear(
     source="np.cross({0}, {1})",
     cost=lambda a, b: 3 * max(a.size, b.size),
     sign=None,
+    axes="..._,..._->..._",
 )
 
 

@@ -44,6 +44,7 @@ linspace: Op = defop(
         "np.linspace({0}, {1}, {num}" + (")" if endpoint else ", endpoint=False)")
     ),
     linear_in="jointly",
+    axes="...,...->_...",
 )
 
 

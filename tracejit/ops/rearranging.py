@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved, behind, rows, spread
 from tracejit.ops.creation import as_array, cast, is_recorded, known
 from tracejit.ops.infer import normalize_axis, strict_axis
@@ -40,6 +41,15 @@ def _tile_batch(moved: Moved, x: Any, reps: tuple[int, ...]) -> Any:
     return np.tile(x, (1,) * (x.ndim - len(reps)) + reps)
 
 
+def _tile_axes(types: Sequence[ArrayType], reps: tuple[int, ...]) -> str:
+    """Axes that are there once stay."""
+    pairs = _tiled(types[0].shape, reps)
+    letters = axes.letters_of(ArrayType(tuple(size for _, size in pairs), types[0].dtype))
+    repeated = tuple(k for k, (count, _) in enumerate(pairs) if not axes.is_one(count))
+    made = axes.mixed(letters, repeated)
+    return axes.text_of([made[len(pairs) - types[0].ndim :]], made)
+
+
 tile = defop(
     np.tile,
     canonical=lambda A, reps: ((A,), {"reps": _repetitions(reps)}),
@@ -51,6 +61,7 @@ tile = defop(
         f"np.tile({{0}}, {reps[0]})" if len(reps) == 1 else "np.tile({0}, {reps})"
     ),
     elements="spread",
+    axes=_tile_axes,
 )
 
 
@@ -78,6 +89,7 @@ repeat: Op = defop(
         "{0}.repeat({repeats}, axis={axis})" if types[0].ndim > 1 else "{0}.repeat({repeats})"
     ),
     elements="spread",
+    axes=lambda types, repeats, axis: axes.along(types, () if type(repeats) is int else axis),
 )
 
 
@@ -170,4 +182,5 @@ roll = defop(
         "np.roll({0}, {shift})" if axis is None else "np.roll({0}, {shift}, axis={axis})"
     ),
     elements="permuted",
+    axes=axes.along,
 )

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import along_axis, rows
 from tracejit.ops.creation import as_array, cast, is_recorded, with_room
 from tracejit.ops.infer import (
@@ -222,6 +223,7 @@ count_nonzero = defop(
     source=lambda types, axis, keepdims=False: (
         f"np.count_nonzero({{0}}, axis={axis}{', keepdims=True' if keepdims else ''})"
     ),
+    axes=axes.reduced,
 )
 
 
@@ -254,7 +256,15 @@ def _arg(function: Callable[..., Any]) -> Op:
         places = op(rows(x), axis=1)
         return np.reshape(places, (-1, *(1,) * (x.ndim - 1))) if keepdims else places
 
-    op = defop(function, canonical=canonical, infer=infer, vjp=(), batch=batch, source=source)
+    op = defop(
+        function,
+        canonical=canonical,
+        infer=infer,
+        vjp=(),
+        batch=batch,
+        source=source,
+        axes=axes.over,
+    )
     return op
 
 
@@ -289,6 +299,7 @@ def _scan(ufunc: np.ufunc, function: Any, **fields: Any) -> Op:
         batch=along_axis(function.__name__),
         source=source,
         **fields,
+        axes=axes.along,
     )
 
 

@@ -105,6 +105,7 @@ convolve = defop(
     batch=batched_products.convolve,
     source="np.convolve({0}, {1}, {mode})",
     cost=lambda a, v, mode: a.size * v.size,
+    axes="_,_->_",
 )
 
 
@@ -131,6 +132,7 @@ correlate = defop(
     batch=batched_products.correlate,
     source="np.correlate({0}, {1}, {mode})",
     cost=lambda a, v, mode: a.size * v.size,
+    axes="_,_->_",
 )
 
 
@@ -197,6 +199,7 @@ interpolate: Op = defop(
     batch=_batched_interp,
     source="np.interp({0}, {1}, {2})",
     cost=lambda x, xp, fp: 10 * x.size,
+    axes="...,_,_->...",
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.accumulations import one_axis
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array, cast, known
@@ -101,9 +102,14 @@ reduceat: Op = defop(
     jvp=_reduceat_jvp,
     batch=along_axis("reduceat"),
     **_REDUCEAT,
+    axes=axes.along,
 )
 reduceat_discrete = defop(
-    name="reduceat_discrete", vjp=(), batch=along_axis("reduceat_discrete"), **_REDUCEAT
+    name="reduceat_discrete",
+    vjp=(),
+    batch=along_axis("reduceat_discrete"),
+    **_REDUCEAT,
+    axes=axes.along,
 )
 
 

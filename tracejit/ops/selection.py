@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved, along_axis, broadcasting, everywhere
 from tracejit.ops.creation import as_array, is_recorded, known, type_in_call
 from tracejit.ops.indexing import RECORDED_MASK, put_along_axis
@@ -77,6 +78,7 @@ argsort = defop(
     vjp=(),
     batch=along_axis("argsort"),
     source=_order_source("{0}.argsort"),
+    axes=axes.along,
 )
 sort = defop(
     np.sort,
@@ -87,6 +89,7 @@ sort = defop(
     ),
     batch=along_axis("sort"),
     source=_order_source("np.sort"),
+    axes=axes.along,
 )
 
 
@@ -129,6 +132,7 @@ partition = defop(
     jvp=lambda v, y, x, kth, axis: _moved(v, x, y, axis),
     batch=along_axis("partition"),
     source=_order_source("np.partition"),
+    axes=axes.along,
 )
 argpartition = defop(
     np.argpartition,
@@ -137,6 +141,7 @@ argpartition = defop(
     vjp=(),
     batch=along_axis("argpartition"),
     source=_order_source("np.argpartition"),
+    axes=axes.along,
 )
 
 
@@ -172,12 +177,19 @@ def _lexsort_batch(moved: Moved, *keys: Any, axis: int, whole: bool) -> Any:
     return lexsort(*keys, axis=axis + 1, whole=whole)
 
 
+def _lexsort_axes(types: Sequence[ArrayType], axis: int, whole: bool) -> str:
+    """The first axis of a whole array numbers the keys."""
+    letters = axes.mixed(axes.letters_of(types[0])[int(whole) :], axis) if types[0].ndim else []
+    return axes.text_of([["_"] * whole + letters] * len(types), letters)
+
+
 lexsort: Op = defop(
     name="lexsort",
     infer=_lexsort_type,
     vjp=(),
     batch=_lexsort_batch,
     source=_lexsort_source,
+    axes=_lexsort_axes,
 )
 
 
@@ -223,6 +235,7 @@ searchsorted: Op = defop(
     source=lambda types, side: (
         "{0}.searchsorted({1})" if side == "left" else "{0}.searchsorted({1}, {side})"
     ),
+    axes="_,...->...",
 )
 
 
@@ -304,4 +317,5 @@ choose = defop(
     source=lambda types: (
         f"np.choose({{0}}, ({', '.join(f'{{{number}}}' for number in range(1, len(types)))},))"
     ),
+    axes=axes.broadcasting,
 )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import axes
 from tracejit.ops.batching import along_axis, behind, rows, spread
 from tracejit.ops.creation import as_array, require_layout, size_of, type_in_call
 from tracejit.ops.forms import same_elements
@@ -97,6 +98,7 @@ reshape: Op = _view(
     source=_method("reshape"),
     elements="reshaped",
     order="kept",
+    axes=axes.reshaped,
 )
 
 
@@ -123,6 +125,7 @@ ravel = _view(
     source=_method("ravel"),
     elements="reshaped",
     order="C",
+    axes=lambda types: axes.reshaped(types, (types[0].size,)),
 )
 
 
@@ -153,6 +156,7 @@ broadcast_to = _view(
     source="np.broadcast_to({0}, {shape})",
     elements="spread",
     view="read-only",
+    axes=axes.broadcast,
 )
 
 
@@ -194,6 +198,7 @@ expand_dims = _view(
     elements="reshaped",
     view="always",
     order="kept",
+    axes=axes.expanded,
 )
 
 
@@ -219,6 +224,7 @@ squeeze = _view(
     elements="reshaped",
     view="always",
     order="kept",
+    axes=axes.squeezed,
 )
 
 
@@ -259,6 +265,7 @@ transpose = _view(
     source=_transpose_source,
     elements="permuted",
     view="always",
+    axes=axes.transposed,
 )
 
 

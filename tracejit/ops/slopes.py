@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array, is_recorded, settled
 from tracejit.ops.infer import normalize_axis
@@ -216,4 +217,5 @@ gradient_at: Op = defop(
     batch=_gradient_batch,
     source=_gradient_source,
     cost=lambda f, x, **params: 8 * f.size,
+    axes=axes.along,
 )

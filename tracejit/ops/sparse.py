@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved
 from tracejit.ops.op import Op, defop
 
@@ -69,6 +70,12 @@ def _batched(moved: Moved, handle: Any, x: Any, left: bool, transposed: bool, **
     return np.reshape(found, (size, rows, found.shape[1]))
 
 
+def _product_axes(types: Sequence[ArrayType], left: bool, **params: Any) -> str:
+    """The axis of a matrix that the sparse one does not mix."""
+    letters = axes.mixed(axes.letters_of(types[1]), 0 if left else -1)
+    return axes.text_of(["", letters], letters)
+
+
 sparse_product: Op = defop(
     name="sparse_product",
     infer=_product_type,
@@ -77,4 +84,5 @@ sparse_product: Op = defop(
     batch=_batched,
     source=_source,
     cost=lambda handle, x, **params: 16 * x.estimated_size,
+    axes=_product_axes,
 )

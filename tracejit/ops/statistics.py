@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array, with_room
 from tracejit.ops.infer import answered, few, normalize_axis, reduced_shape, strict_axes
@@ -172,6 +173,10 @@ def _std_vjp(
     return expand(quotient, axis, keepdims) * distances
 
 
+def _std_formula(x: Any, **params: Any) -> Any:
+    return np.sqrt(np.var(x, **params))
+
+
 std = defop(
     name="std",
     canonical=_std_call,
@@ -180,6 +185,8 @@ std = defop(
     batch=along_axis("std"),
     source=_std_source,
     cost=lambda x, **params: 4 * x.size,
+    axes=axes.over,
+    formula=_std_formula,
 )
 
 

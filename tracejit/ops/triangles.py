@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import broadcasting
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.linalg import check_square, cubic, linalg_dtype, square_type
@@ -35,6 +36,7 @@ lower_half: Op = defop(
     jvp="linear",
     batch="leading",
     statements=_half_lines,
+    axes="...__->...__",
 )
 """The lower triangle with half of the diagonal: a symmetric x is the sum of this and its
 transpose."""
@@ -79,6 +81,7 @@ lower_half_product: Op = defop(
     batch=broadcasting("lower_half_product"),
     statements=_product_lines,
     cost=lambda a, b: cubic(a) // 2,
+    axes="...__,...__->...__",
 )
 """The lower half of a.mT @ b, where `a` is lower triangular: zeros above its diagonal are taken for
 granted. In derivatives only."""
@@ -151,6 +154,7 @@ substitute = defop(
     vjp=None,
     statements=_substitution_lines,
     cost=lambda a, b, upper, turned: a.size * max(b.size // max(a.shape[-1], 1), 1),
+    axes=axes.sides,
 )
 """The solution for a float64 matrix that has, above or below its diagonal, nothing but zeros; for
 its transpose where `turned`. The blocks of the diagonal are solved for as NumPy solves: the error

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tracejit.ir.types import PYTHON_TYPES, WEAK_DTYPES, WEAK_TYPES, ArrayType
+from tracejit.ops import axes
 from tracejit.ops.op import Op, defop
 
 
@@ -46,6 +47,7 @@ SIZE: Op = defop(
     batch=lambda moved, value: SIZE(value=value),
     source="{value}",
     cost=lambda value: 0,
+    axes="->",
 )
 """A free dimension, or what is computed from such, as a Python int."""
 
@@ -58,6 +60,7 @@ def _declare(function: Callable[..., Any], source: str) -> Op:
         vjp=(),
         batch=lambda moved, *operands: function(*operands),
         source=source,
+        axes=axes.broadcasting,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.infer import normalize_axis
@@ -57,6 +58,11 @@ def _summed(g: Any, axis: int) -> Any:
     return np.moveaxis(np.sum(shifted, axis=-2), -1, axis)
 
 
+def _windows_axes(types: Sequence[ArrayType], window_shape: Any, axis: tuple[int, ...]) -> str:
+    letters = axes.mixed(axes.letters_of(types[0]), axis)
+    return axes.text_of([letters], [*letters, *"_" * len(window_shape)])
+
+
 windows = defop(
     name="sliding_window_view",
     infer=_windows_type,
@@ -68,6 +74,7 @@ windows = defop(
     cost=lambda *types, **params: 0,
     elements="spread",
     view="read-only",
+    axes=_windows_axes,
 )
 
 

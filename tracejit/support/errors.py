@@ -22,6 +22,7 @@ from tracejit.support.exceptions import (
     ArityError,
     AssignError,
     AxisShapeError,
+    BlockError,
     CallbackError,
     ExportError,
     GradientError,
@@ -58,14 +59,13 @@ from tracejit.support.exceptions import (
 from tracejit.support.gradient_errors import GRADIENT_ERRORS
 
 __all__ = [
-    "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "ExportError",
-    "GradientError", "GraphError", "ImpureError", "InPlaceError", "KernelError",
+    "ERRORS", "ArgumentError", "ArityError", "AssignError", "BlockError", "CallbackError",
+    "ExportError", "GradientError", "GraphError", "ImpureError", "InPlaceError", "KernelError",
     "LeakedTensorError", "NoGradientError", "NonFiniteError", "NotAnOpError",
-    "NotImportableError", "RecomputeError", "RegisteredError",
-    "Row", "RuleError", "RuleTypeError", "SeedError", "ShapeError", "StrictError",
-    "TapeArgumentError", "TapeError", "TapeStateError", "TracejitError", "TracejitWarning",
-    "UnsupportedError", "ValueNeededError", "WatchError", "Where", "fail", "placed",
-    "without_frames",
+    "NotImportableError", "RecomputeError", "RegisteredError", "Row", "RuleError", "RuleTypeError", "SeedError", "ShapeError",
+    "StrictError", "TapeArgumentError", "TapeError", "TapeStateError", "TracejitError",
+    "TracejitWarning", "UnsupportedError", "ValueNeededError", "WatchError", "Where", "fail",
+    "placed", "without_frames",
 ]  # fmt: skip
 
 
@@ -229,11 +229,50 @@ ERRORS: dict[str, Row] = {
         "without a call there is none; len(x), range(n) and np.arange(n) ask for it.",
         "give the size in the TensorSpec, or write x.shape[{axis}], -1, reductions and *_like.",
     ),
+    "sharding": Row(
+        UnsupportedError,
+        "{call} cannot be computed block by block: {problem}.",
+        "every block has some of the rows, and what blocks compute is combined by a sum or the "
+        "like.",
+        "{fix}",
+    ),
+    "rows-needed": Row(
+        ValueNeededError,
+        "{function} needs the number of rows, {rows}, or an array of so many.",
+        "every block has some of the rows, and what is computed must be right for any number.",
+        "write x.shape[0] for len(x), tracejit.numpy.arange and *_like; pass arrays of {rows} rows "
+        "as Dask arrays with the same chunks.",
+    ),
+    "rows-effect": Row(
+        UnsupportedError,
+        "{function} has an effect: it assigns to a Variable or an argument, or calls back.",
+        "it would take place somewhere else, or once for each block.",
+        "return what the function computes, and let it take place after the call.",
+    ),
+    "dask-arguments": Row(
+        ArgumentError,
+        "{function} cannot be called on these Dask arrays: {problem}.",
+        "each task takes one block of every array, and these must be the same rows.",
+        "{fix}",
+    ),
+    "block": Row(
+        BlockError,
+        "{function} failed on {block}: {problem}.",
+        "every block is computed by a task of its own, on a worker.",
+        "{fix}",
+    ),
     "not-an-array": Row(
         ArgumentError,
         "{what} is {article} {kind}, not an array.",
         "tracejit records arrays, numbers and containers of them (dicts, list, tuple, NamedTuple, "
         "dataclass, slice); strings, sets, None, enums and other hashables select a kernel.",
+        "{fix}",
+    ),
+    "dask": Row(
+        ArgumentError,
+        "{what} is a Dask {kind}, which is computed later.",
+        "this function computes at once, on NumPy arrays; those of tracejit.dask compute Dask "
+        "arrays block by block.",
         "{fix}",
     ),
     "not-callable": Row(

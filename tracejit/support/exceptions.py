@@ -135,6 +135,10 @@ class CallbackError(TracejitError, ValueError):
     """A callback answered with another shape or dtype than it was said to."""
 
 
+class BlockError(TracejitError, RuntimeError):
+    """A block of a Dask array that could not be computed, or is not what Dask was told."""
+
+
 class RecomputeError(TracejitError, RuntimeError):
     """A function under recompute_grad that cannot be run again, or was looked into."""
 
