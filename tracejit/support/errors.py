@@ -62,10 +62,10 @@ __all__ = [
     "ERRORS", "ArgumentError", "ArityError", "AssignError", "BlockError", "CallbackError",
     "ExportError", "GradientError", "GraphError", "ImpureError", "InPlaceError", "KernelError",
     "LeakedTensorError", "NoGradientError", "NonFiniteError", "NotAnOpError",
-    "NotImportableError", "RecomputeError", "RegisteredError", "Row", "RuleError", "RuleTypeError", "SeedError", "ShapeError",
-    "StrictError", "TapeArgumentError", "TapeError", "TapeStateError", "TracejitError",
-    "TracejitWarning", "UnsupportedError", "ValueNeededError", "WatchError", "Where", "fail",
-    "placed", "without_frames",
+    "NotImportableError", "RecomputeError", "RegisteredError", "Row", "RuleError",
+    "RuleTypeError", "SeedError", "ShapeError", "StrictError", "TapeArgumentError", "TapeError",
+    "TapeStateError", "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError",
+    "WatchError", "Where", "fail", "placed", "without_frames",
 ]  # fmt: skip
 
 
