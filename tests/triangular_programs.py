@@ -24,6 +24,7 @@ ROLLED: dict[str, Any] = {
     "least_rolled_nodes": 20,
     "least_sized_nodes": 10,
     "rolled_nodes_of_large": 1,
+    "least_rolled_steps": 6,
 }
 
 

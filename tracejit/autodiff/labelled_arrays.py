@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from tracejit.ir.graph import Node
 from tracejit.ops.arithmetic import multiply
@@ -108,8 +109,8 @@ class LabelledArrays:
             for k, label in enumerate(reversed(whole.axes), start=1):
                 there = axes[-k]
                 if self.sizes[label] == 1 != node.results[0].type.shape[-k]:
-                    raise NotAtOnce(node)
-                if there is None:
+                    factors = self.points(factors, label, Affine(0))
+                elif there is None:
                     axes[-k] = label
                 elif there != label:
                     if not self._are_alike(there, label):
@@ -192,6 +193,8 @@ class LabelledArrays:
         """The sum of the product over the labels `gone`."""
         every = [*dict.fromkeys(label for one in factors for label in one.labels)]
         left = tuple([label for label in every if label not in gone])
+        for one in factors:
+            self._check(one.labels, one.tensor.dtype.itemsize)
         self._check(left, factors[0].tensor.dtype.itemsize)
         if len(left) == len(every):
             return Factor(self.array(Whole((*factors,), ()), left), left)
@@ -310,6 +313,38 @@ class LabelledArrays:
                 labels = tuple([CUT if one == label else one for one in labels])
             made.append(Factor(tensor, labels))
         return tuple(made)
+
+    def reduced(self, node: Node, whole: Whole) -> Whole:
+        """A value reduced along axes by what is no sum."""
+        gone = {whole.axes[k] for k in node.params["axis"]}
+        if not self.bounds.keys().isdisjoint(gone):
+            raise NotAtOnce(node)
+        order = (*sorted(whole.labels - gone), *sorted(gone))
+        behind = tuple(range(len(order) - len(gone), len(order)))
+        found = node.op(self.array(whole, order), axis=behind)
+        axes = tuple([label for label in whole.axes if label not in gone])
+        return Whole((Factor(found, order[: len(order) - len(gone)]),), axes)
+
+    def windows(
+        self, factors: Sequence[Factor], label: int, start: Affine, size: int
+    ) -> tuple[tuple[Factor, ...], int]:
+        """Factors with so many elements of the axis `label` from another place at each step, and
+        the label of these elements."""
+        if len(start.factors) != 1 or label in self.bounds:
+            raise NotAtOnce(start)
+        ((loop, stride),) = start.factors
+        window = self.label(size)
+        made = []
+        for tensor, labels in factors:
+            if label in labels:
+                if loop in labels:
+                    raise NotAtOnce(start)
+                axis = labels.index(label)
+                places = (slice(None),) * axis + (slice_of(start, stride, self.lengths[loop]),)
+                tensor = sliding_window_view(tensor, size, axis=axis)[places]
+                labels = (*[loop if one == label else one for one in labels], window)
+            made.append(Factor(tensor, labels))
+        return tuple(made), window
 
     def points(self, factors: Sequence[Factor], label: int, at: Affine) -> tuple[Factor, ...]:
         """Factors with one element of the axis `label` at each step."""

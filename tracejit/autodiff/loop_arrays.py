@@ -30,7 +30,7 @@ from tracejit.ops import reductions
 from tracejit.ops.arithmetic import add
 from tracejit.ops.control_flow import is_checkpoint, is_counted, parts_of
 from tracejit.ops.indexing import FULL, getitem
-from tracejit.ops.shapes import copy, transpose
+from tracejit.ops.shapes import copy, expand_dims, transpose
 from tracejit.ops.updates import UPDATES, set_item
 from tracejit.ops.weak import BINARY_OPS
 from tracejit.passes.loop_regions import Access, Affine, Bounds, NotAffine
@@ -235,6 +235,16 @@ class _Nest:
                 gone = {whole.axes[k] for k in node.params["axis"]}
                 left = tuple([label for label in whole.axes if label not in gone])
                 found = self.arrays.contracted(whole.factors, left, gone)
+            elif op is expand_dims:
+                axes = iter(wholes[0].axes)
+                new = node.params["axis"]
+                own = [
+                    self.arrays.label(1) if k in new else next(axes)
+                    for k in range(node.results[0].type.ndim)
+                ]
+                found = Whole(wholes[0].factors, tuple(own))
+            elif op.reduces and not {*node.params} - {"axis"}:
+                found = self.arrays.reduced(node, wholes[0])
             elif not any(whole.labels & {*self.arrays.lengths} for whole in wholes):
                 found = self._same(node, wholes)
             else:
@@ -250,8 +260,8 @@ class _Nest:
 
     def _entries(self, node: Node, operands: Sequence[Any], shape: Sequence[int]) -> Iterator[Any]:
         """The index of a node, for each axis: an Affine, or (bounds, step)."""
-        index = node.params["index"]
-        if None in index or "..." in index:
+        index = [entry for entry in node.params["index"] if entry is not None]
+        if "..." in index:
             raise NotAtOnce(node)
         for axis, size in enumerate(shape):
             entry = index[axis] if axis < len(index) else FULL
@@ -294,10 +304,15 @@ class _Nest:
             source = cells.read_all(self.around, after) if read is None else read
         whole = self._whole(source)
         factors, axes = whole.factors, []
-        entries = self._entries(
-            node, operands[1:], [self.arrays.sizes[label] for label in whole.axes]
-        )
-        for label, entry in zip(whole.axes, entries, strict=True):
+        shape = [self.arrays.sizes[label] for label in whole.axes]
+        entries = self._entries(node, operands[1:], shape)
+        index = node.params["index"]
+        given = iter(whole.axes)
+        for one in (*index, *[FULL] * (len(shape) + index.count(None) - len(index))):
+            if one is None:
+                axes.append(self.arrays.label(1))
+                continue
+            label, entry = next(given), next(entries)
             size = self.arrays.sizes[label]
             if type(entry) is Affine:
                 factors = self.arrays.points(factors, label, entry)
@@ -309,6 +324,9 @@ class _Nest:
                     factors = self.arrays.cut(factors, label, part)
                     label = self.arrays.label(len(range(*part.indices(size))))
                     factors = renamed(factors, CUT, label)
+            elif bounds.start.factors == bounds.stop.factors:
+                length = bounds.stop.constant - bounds.start.constant
+                factors, label = self.arrays.windows(factors, label, bounds.start, length)
             elif label in self.arrays.bounds:
                 raise NotAtOnce(node)
             else:
@@ -329,6 +347,8 @@ class _Nest:
         cells, after = state
         region = cells.everything
         if op is not add:
+            if None in node.params["index"]:
+                raise NotAtOnce(node)
             region = _region(self._entries(node, operands[1:-1], cells.shape))
             sign = SIGNS[op]
         cells.add(Write(Access(region, self.around), self._whole(value), sign), after)

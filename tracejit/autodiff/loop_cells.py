@@ -195,6 +195,8 @@ class Cells:
         else:
             new = self.arrays.array(Whole(factors, ()), target)
         base = self.arrays.array(whole, (*front, *whole.axes))
+        if not write.sign and new.dtype.kind == base.dtype.kind == "f":
+            new = new.astype(base.dtype)
         index = (*[slice(None)] * len(front), *entries)
         is_all = all(
             type(e) is slice and e.indices(size) == (0, size, 1)
