@@ -123,9 +123,11 @@ class LabelledArrays:
         labels = [{v for one in factors for v in one.labels} for factors in fitted]
         every = set().union(*labels)
         if node.op is multiply and all(part < every for part in labels):
-            types = {factor.tensor.type.dtype for one in fitted for factor in one}
-            if len(types) == 1 and node.results[0].type.dtype in types:
-                return Whole(tuple([one for factors in fitted for one in factors]), own)
+            both = [one for factors in fitted for one in factors]
+            kind = node.results[0].type.dtype
+            if all(one.tensor.type.is_inexact and one.tensor.type.form != "weak" for one in both):
+                cast = [one._replace(tensor=one.tensor.astype(kind)) for one in both]
+                return Whole((*cast,), own)
         order = tuple(sorted(every - {*own})) + own
         tensors = [
             self._aligned(Whole(one, ()), order) if any(f.labels for f in one) else one[0].tensor
@@ -334,6 +336,8 @@ class LabelledArrays:
             raise NotAtOnce(start)
         ((loop, stride),) = start.factors
         window = self.label(size)
+        if size == 1:
+            return self.points(factors, label, start), window
         made = []
         for tensor, labels in factors:
             if label in labels:
