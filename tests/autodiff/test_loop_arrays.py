@@ -230,6 +230,21 @@ def test_one_array_on_both_sides() -> None:
     np.testing.assert_allclose(value, f(np, a), rtol=1e-12)
 
 
+def test_one_column_for_all_steps() -> None:
+    def f(np: Any, x: Any) -> Any:
+        d, c = np.eye(N), np.ones((N, N))
+        for i in range(N):
+            d[:, i] = x[:]
+            c[i, :] += x[0]
+        return d + c
+
+    x = arguments(5)[2]
+    for steps in (0, 4096):
+        with assuming(**ROLLED, compared_steps=steps):
+            found = tj.function(lambda x: f(tnp, x), cache=False)(x)
+        np.testing.assert_array_equal(found, f(np, x))
+
+
 def test_exact_kernels_keep_their_order() -> None:
     compiled = tj.function(made(gram), cache=False, exact=True)
     value = compiled(*arguments(0))

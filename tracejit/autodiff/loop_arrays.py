@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.autodiff.labelled_arrays import (
-    CUT,
     Factor,
     LabelledArrays,
     NotAtOnce,
     Whole,
-    renamed,
+    relabelled,
 )
 from tracejit.autodiff.loop_cells import Cells, Write
 from tracejit.ir.dims import dims_in
@@ -117,7 +116,7 @@ class _Nest:
         return tensors
 
     def _loop(self, node: Node, operands: Sequence[Any]) -> list[Any]:
-        """What each result of a loop is, in the loops around it."""
+        """The results of a loop, in the loops around it."""
         if not _is_plain(node):
             raise NotAtOnce(node)
         body: Subgraph = node.params["body"]
@@ -154,7 +153,7 @@ class _Nest:
         return [*found, *[self.arrays.stacked(whole, loop) for whole in stacked]]
 
     def _state(self, initial: Any) -> State:
-        """What is carried, before the first step."""
+        """A carried array before the first step."""
         whole = self._whole(initial)
         if not self.arrays.bounds.keys().isdisjoint(whole.axes):
             raise NotAtOnce(initial)
@@ -181,7 +180,7 @@ class _Nest:
         return True
 
     def _of(self, value: Value) -> Any:
-        """What a value of a body is for all steps."""
+        """A value of a body for all steps."""
         found = self.known.get(value)
         if found is not None:
             return found
@@ -252,7 +251,7 @@ class _Nest:
         self.known[node.results[0]] = found
 
     def _same(self, node: Node, wholes: Sequence[Whole]) -> Whole:
-        """What does not differ between steps."""
+        """A value that does not differ between steps."""
         if differs_in_size(node) or any(w.labels & self.arrays.bounds.keys() for w in wholes):
             raise NotAtOnce(node)
         tensors = [self.arrays.array(whole, whole.axes) for whole in wholes]
@@ -321,9 +320,9 @@ class _Nest:
             if not bounds.loops:
                 part = slice(bounds.start.constant, bounds.stop.constant, step)
                 if part.indices(size) != (0, size, 1):
-                    factors = self.arrays.cut(factors, label, part)
-                    label = self.arrays.label(len(range(*part.indices(size))))
-                    factors = renamed(factors, CUT, label)
+                    new = self.arrays.label(len(range(*part.indices(size))))
+                    factors = self.arrays.cut(factors, label, part, new)
+                    label = new
             elif bounds.start.factors == bounds.stop.factors:
                 length = bounds.stop.constant - bounds.start.constant
                 factors, label = self.arrays.windows(factors, label, bounds.start, length)
@@ -331,7 +330,7 @@ class _Nest:
                 raise NotAtOnce(node)
             else:
                 new = self.arrays.label(size, bounds)
-                factors = renamed(factors, label, new)
+                factors = relabelled(factors, {label: new})
                 label = new
             axes.append(label)
         return Whole(factors, tuple(axes))
