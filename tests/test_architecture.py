@@ -58,6 +58,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     )
 } | {
     "tracejit.trace.replays": "tests/eager/test_recompute.py",
+    "tracejit.autodiff.labelled_arrays": "tests/autodiff/test_loop_arrays.py",
+    "tracejit.autodiff.loop_cells": "tests/autodiff/test_loop_arrays.py",
 } | {
     f"tracejit.exporting.{module}": "tests/api/test_export.py"
     for module in (
@@ -150,6 +152,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.api.jacobian_rows": "tests/api/test_transforms.py",
     "tracejit.eager.traced_call": "tests/eager/test_call_operation.py",
     "tracejit.trace.replays": "tests/eager/test_recompute.py",
+    "tracejit.autodiff.labelled_arrays": "tests/autodiff/test_loop_arrays.py",
+    "tracejit.autodiff.loop_cells": "tests/autodiff/test_loop_arrays.py",
     "tracejit.api.derived": "tests/api/test_transforms.py",
     "tracejit.trace.memory": "tests/trace/test_writes.py",
     "tracejit.ops.updates": "tests/trace/test_writes.py",

@@ -24,6 +24,7 @@ ROLLED: dict[str, Any] = {
     "least_rolled_nodes": 20,
     "least_sized_nodes": 10,
     "rolled_nodes_of_large": 1,
+    "least_rolled_steps": 6,
 }
 
 
@@ -47,6 +48,8 @@ def vector(pick: random.Random, row: str, part: str, depth: int = 0) -> str:
             f"x[i] * {left}",
             f"(b[{row}, {inner}] @ {pick.choice('abc')}[{inner}, {part}])",
             f"(b[:, {part}].T @ {pick.choice('ab')}[:, {row}])",
+            f"(a + {pick.choice(('b.T', 'a.T'))})[{row}, {part}]",
+            f"np.max(np.reshape(x, (n, 1)) * {pick.choice(('x', 'b', 'b.T'))}, axis=0)[{part}]",
         )
     )
 

@@ -75,6 +75,23 @@ def scaled_rows(np: Any, a: Any, b: Any, x: Any) -> Any:
     return np.sum(c * c)
 
 
+def convolution(np: Any, a: Any, b: Any, x: Any) -> Any:
+    weights = np.reshape(x, (2, 3, 2))
+    out = np.empty((N - 1, N - 2, 2))
+    for i in range(N - 1):
+        for j in range(N - 2):
+            out[i, j, :] = np.sum(a[i : i + 2, j : j + 3, None] * weights, axis=(0, 1))
+    return np.sum(np.cos(out))
+
+
+def largest_of_windows(np: Any, a: Any, b: Any, x: Any) -> Any:
+    out = np.empty((N // 2, N // 2))
+    for i in range(N // 2):
+        for j in range(N // 2):
+            out[i, j] = np.max(a[2 * i : 2 * i + 2, 2 * j : 2 * j + 2] * x[1], axis=(0, 1))
+    return np.sum(np.cos(out))
+
+
 def forward_substitution(np: Any, a: Any, b: Any, x: Any) -> Any:
     y = x.copy()
     for i in range(N):
@@ -104,6 +121,8 @@ AT_ONCE = (
     prefix_products,
     counted_prefixes,
     scaled_rows,
+    convolution,
+    largest_of_windows,
 )
 IN_STEPS = (forward_substitution, rows_of_before, overwritten)
 
@@ -209,6 +228,21 @@ def test_one_array_on_both_sides() -> None:
     (a, _, _), (text, value, _) = arguments(4), answers(lambda a, b, x: f(tnp, a), arguments(4))
     assert "for t in" not in text
     np.testing.assert_allclose(value, f(np, a), rtol=1e-12)
+
+
+def test_one_column_for_all_steps() -> None:
+    def f(np: Any, x: Any) -> Any:
+        d, c = np.eye(N), np.ones((N, N))
+        for i in range(N):
+            d[:, i] = x[:]
+            c[i, :] += x[0]
+        return d + c
+
+    x = arguments(5)[2]
+    for steps in (0, 4096):
+        with assuming(**ROLLED, compared_steps=steps):
+            found = tj.function(lambda x: f(tnp, x), cache=False)(x)
+        np.testing.assert_array_equal(found, f(np, x))
 
 
 def test_exact_kernels_keep_their_order() -> None:

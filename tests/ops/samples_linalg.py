@@ -160,6 +160,14 @@ INVERSE_OF_LOWER = [
 ]
 
 
+MASK = np.tri(3, 4, dtype=bool)
+
+
+def masked_product(a, b):
+    """a @ b, of which the lower triangle of `a` counts."""
+    return OPS["masked_product"](a, MASK, b)
+
+
 def lower_half_product(a, b):
     """The lower half of a.mT @ b, `a` being taken for lower triangular."""
     return OPS["lower_half_product"](np.tril(a), b)
@@ -175,6 +183,9 @@ LOWER_HALF_PRODUCT = [
         ((normal(97, 97), normal(2, 97, 97)), {"order": 1}),
     )
 ]
+LOWER_HALF_PRODUCT.append(
+    Sample("masked_product", masked_product, (normal(3, 4), normal(4, 2)), zero_size=())
+)
 CHOLESKY = [
     *each("cholesky", np.linalg.cholesky, definite(3, 3), zero_size=(EMPTY,), holomorphic=False),
     *each("cholesky", np.linalg.cholesky, definite(2, 3, 3), zero_size=(NONE,), holomorphic=False),

@@ -9,10 +9,11 @@ product of matrices.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from tracejit.ir.graph import Node
 from tracejit.ops.arithmetic import multiply
@@ -22,8 +23,6 @@ from tracejit.support.cost_model import costs
 from tracejit.trace.tensor import Tensor
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-CUT = -1
-"""The label of an axis of which a part is taken."""
 
 
 class NotAtOnce(Exception):
@@ -65,6 +64,10 @@ class LabelledArrays:
         self.lengths: dict[int, int] = {}
         self.bounds: dict[int, Bounds] = {}
 
+    def like(self, label: int) -> int:
+        """Another label for an axis between the same bounds."""
+        return self.label(self.sizes[label], self.bounds.get(label))
+
     def loop(self, length: int) -> int:
         """A label for the steps of a loop."""
         label = self.label(length)
@@ -90,41 +93,43 @@ class LabelledArrays:
         label, *rest = whole.axes
         if label in self.bounds:
             raise NotAtOnce(whole)
-        return Whole(renamed(whole.factors, label, loop), tuple(rest))
+        return Whole(relabelled(whole.factors, {label: loop}), tuple(rest))
 
     def stacked(self, whole: Whole, loop: int) -> Whole:
         """The values of all steps along a new first axis."""
         if any(loop in self.bounds[label].loops for label in whole.labels & self.bounds.keys()):
             raise NotAtOnce(whole)
         label = self.label(self.sizes[loop])
-        return Whole(renamed(whole.factors, loop, label), (label, *whole.axes))
+        return Whole(relabelled(whole.factors, {loop: label}), (label, *whole.axes))
 
     def elementwise(self, node: Node, wholes: Sequence[Whole]) -> Whole:
-        ndim = node.results[0].type.ndim
-        axes: list[int | None] = [None] * ndim
+        shape = node.results[0].type.shape
+        axes: dict[int, int] = {}
         fitted = []
         for whole in wholes:
-            factors = whole.factors
+            factors, names = whole.factors, {}
             for k, label in enumerate(reversed(whole.axes), start=1):
-                there = axes[-k]
-                if self.sizes[label] == 1 != node.results[0].type.shape[-k]:
+                if self.sizes[label] == 1 != shape[-k]:
+                    factors = self.points(factors, label, Affine(0))
+                    continue
+                if k not in axes:
+                    is_new = label not in axes.values()
+                    axes[k] = label if is_new else self.like(label)
+                if axes[k] != label and not self._are_alike(axes[k], label):
                     raise NotAtOnce(node)
-                if there is None:
-                    axes[-k] = label
-                elif there != label:
-                    if not self._are_alike(there, label):
-                        raise NotAtOnce(node)
-                    factors = renamed(factors, label, there)
-            fitted.append(factors)
-        if None in axes:
+                names[label] = axes[k]
+            fitted.append(relabelled(factors, names))
+        if len(axes) < len(shape):
             raise NotAtOnce(node)
-        own = tuple([label for label in axes if label is not None])
+        own = tuple([axes[k] for k in range(len(shape), 0, -1)])
         labels = [{v for one in factors for v in one.labels} for factors in fitted]
         every = set().union(*labels)
         if node.op is multiply and all(part < every for part in labels):
-            types = {factor.tensor.type.dtype for one in fitted for factor in one}
-            if len(types) == 1 and node.results[0].type.dtype in types:
-                return Whole(tuple([one for factors in fitted for one in factors]), own)
+            both = [one for factors in fitted for one in factors]
+            kind = node.results[0].type.dtype
+            if all(one.tensor.type.is_inexact and one.tensor.type.form != "weak" for one in both):
+                cast = [one._replace(tensor=one.tensor.astype(kind)) for one in both]
+                return Whole((*cast,), own)
         order = tuple(sorted(every - {*own})) + own
         tensors = [
             self._aligned(Whole(one, ()), order) if any(f.labels for f in one) else one[0].tensor
@@ -145,9 +150,9 @@ class LabelledArrays:
     def product(self, node: Node, left: Whole, right: Whole) -> Whole:
         for axis in right.axes:
             if axis in left.labels:  # the same array on both sides
-                fresh = self.label(self.sizes[axis], self.bounds.get(axis))
+                fresh = self.like(axis)
                 axes = tuple([fresh if one == axis else one for one in right.axes])
-                right = Whole(renamed(right.factors, axis, fresh), axes)
+                right = Whole(relabelled(right.factors, {axis: fresh}), axes)
         if node.op.product == "outer":
             return Whole((*left.factors, *right.factors), (*left.axes, *right.axes))
         type = node.results[0].type
@@ -156,7 +161,7 @@ class LabelledArrays:
         one, other = left.axes[-1], right.axes[0]
         if not self._are_alike(one, other):
             raise NotAtOnce(node)
-        factors = (*left.factors, *renamed(right.factors, other, one))
+        factors = (*left.factors, *relabelled(right.factors, {other: one}))
         return self.contracted(factors, (*left.axes[:-1], *right.axes[1:]), {one})
 
     def contracted(
@@ -192,6 +197,8 @@ class LabelledArrays:
         """The sum of the product over the labels `gone`."""
         every = [*dict.fromkeys(label for one in factors for label in one.labels)]
         left = tuple([label for label in every if label not in gone])
+        for one in factors:
+            self._check(one.labels, one.tensor.dtype.itemsize)
         self._check(left, factors[0].tensor.dtype.itemsize)
         if len(left) == len(every):
             return Factor(self.array(Whole((*factors,), ()), left), left)
@@ -298,43 +305,87 @@ class LabelledArrays:
         graph = self.recording.graph
         return np.reshape(Tensor(graph.constant(numbers), self.recording), shape)
 
-    def cut(self, factors: Sequence[Factor], label: int, part: Any) -> tuple[Factor, ...]:
-        """Factors with a part of the axis `label`, which is labelled CUT then."""
+    def cut(
+        self, factors: Sequence[Factor], label: int, part: slice, new: int
+    ) -> tuple[Factor, ...]:
+        """Factors with a part of the axis `label`, which gets a new label."""
         if label in self.bounds:
             raise NotAtOnce(label)
         made = []
         for tensor, labels in factors:
             if label in labels:
-                axis = labels.index(label)
-                tensor = tensor[(slice(None),) * axis + (part,)]
-                labels = tuple([CUT if one == label else one for one in labels])
+                tensor = tensor[(slice(None),) * labels.index(label) + (part,)]
+                labels = tuple([new if one == label else one for one in labels])
             made.append(Factor(tensor, labels))
         return tuple(made)
+
+    def reduced(self, node: Node, whole: Whole) -> Whole:
+        """A value reduced along axes by what is no sum."""
+        gone = {whole.axes[k] for k in node.params["axis"]}
+        if not self.bounds.keys().isdisjoint(gone):
+            raise NotAtOnce(node)
+        order = (*sorted(whole.labels - gone), *sorted(gone))
+        behind = tuple(range(len(order) - len(gone), len(order)))
+        found = node.op(self.array(whole, order), axis=behind)
+        axes = tuple([label for label in whole.axes if label not in gone])
+        return Whole((Factor(found, order[: len(order) - len(gone)]),), axes)
+
+    def windows(
+        self, factors: Sequence[Factor], label: int, start: Affine, size: int
+    ) -> tuple[tuple[Factor, ...], int]:
+        """Factors with so many elements of the axis `label` from another place at each step, and
+        the label of these elements."""
+        if len(start.factors) != 1 or label in self.bounds:
+            raise NotAtOnce(start)
+        ((loop, stride),) = start.factors
+        window = self.label(size)
+        if size == 1:
+            return self.points(factors, label, start), window
+        made = []
+        for tensor, labels in factors:
+            if label in labels:
+                if loop in labels:
+                    raise NotAtOnce(start)
+                axis = labels.index(label)
+                places = (slice(None),) * axis + (slice_of(start, stride, self.lengths[loop]),)
+                tensor = sliding_window_view(tensor, size, axis=axis)[places]
+                labels = (*[loop if one == label else one for one in labels], window)
+            made.append(Factor(tensor, labels))
+        return tuple(made), window
 
     def points(self, factors: Sequence[Factor], label: int, at: Affine) -> tuple[Factor, ...]:
         """Factors with one element of the axis `label` at each step."""
         if len(at.factors) > 1:
             raise NotAtOnce(at)
+        new = self.label(1)
         if not at.factors:
-            made = self.cut(factors, label, at.constant)
-            return tuple(Factor(t, tuple(v for v in labels if v != CUT)) for t, labels in made)
+            made = self.cut(factors, label, slice(at.constant, at.constant + 1), new)
+            return tuple([self._squeezed(one, new) for one in made])
         ((loop, stride),) = at.factors
-        made = self.cut(factors, label, slice_of(at, stride, self.lengths[loop]))
         found = []
-        for tensor, labels in made:
-            if CUT in labels and loop in labels:
-                axes = labels.index(loop), labels.index(CUT)
-                tensor = np.diagonal(tensor, 0, *axes)
-                labels = (*[v for v in labels if v not in (CUT, loop)], loop)
+        for tensor, labels in self.cut(
+            factors, label, slice_of(at, stride, self.lengths[loop]), new
+        ):
+            if new in labels and loop in labels:
+                tensor = np.diagonal(tensor, 0, labels.index(loop), labels.index(new))
+                labels = (*[one for one in labels if one not in (new, loop)], new)
             found.append(Factor(tensor, labels))
-        return renamed(found, CUT, loop)
+        return relabelled(found, {new: loop})
+
+    def _squeezed(self, factor: Factor, label: int) -> Factor:
+        """A factor without an axis that has one element."""
+        tensor, labels = factor
+        if label not in labels:
+            return factor
+        left = tuple([one for one in labels if one != label])
+        return Factor(np.squeeze(tensor, labels.index(label)), left)
 
 
-def renamed(factors: Sequence[Factor], old: int, new: int) -> tuple[Factor, ...]:
-    """Factors with another label for an axis."""
+def relabelled(factors: Sequence[Factor], names: Mapping[int, int]) -> tuple[Factor, ...]:
+    """Factors with other labels for some axes."""
     return tuple(
         [
-            Factor(tensor, tuple([new if one == old else one for one in labels]))
+            Factor(tensor, tuple([names.get(label, label) for label in labels]))
             for tensor, labels in factors
         ]
     )

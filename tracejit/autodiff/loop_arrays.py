@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.autodiff.labelled_arrays import (
-    CUT,
     Factor,
     LabelledArrays,
     NotAtOnce,
     Whole,
-    renamed,
+    relabelled,
 )
 from tracejit.autodiff.loop_cells import Cells, Write
 from tracejit.ir.dims import dims_in
@@ -30,7 +29,7 @@ from tracejit.ops import reductions
 from tracejit.ops.arithmetic import add
 from tracejit.ops.control_flow import is_checkpoint, is_counted, parts_of
 from tracejit.ops.indexing import FULL, getitem
-from tracejit.ops.shapes import copy, transpose
+from tracejit.ops.shapes import copy, expand_dims, transpose
 from tracejit.ops.updates import UPDATES, set_item
 from tracejit.ops.weak import BINARY_OPS
 from tracejit.passes.loop_regions import Access, Affine, Bounds, NotAffine
@@ -117,7 +116,7 @@ class _Nest:
         return tensors
 
     def _loop(self, node: Node, operands: Sequence[Any]) -> list[Any]:
-        """What each result of a loop is, in the loops around it."""
+        """The results of a loop, in the loops around it."""
         if not _is_plain(node):
             raise NotAtOnce(node)
         body: Subgraph = node.params["body"]
@@ -154,7 +153,7 @@ class _Nest:
         return [*found, *[self.arrays.stacked(whole, loop) for whole in stacked]]
 
     def _state(self, initial: Any) -> State:
-        """What is carried, before the first step."""
+        """A carried array before the first step."""
         whole = self._whole(initial)
         if not self.arrays.bounds.keys().isdisjoint(whole.axes):
             raise NotAtOnce(initial)
@@ -181,7 +180,7 @@ class _Nest:
         return True
 
     def _of(self, value: Value) -> Any:
-        """What a value of a body is for all steps."""
+        """A value of a body for all steps."""
         found = self.known.get(value)
         if found is not None:
             return found
@@ -235,6 +234,16 @@ class _Nest:
                 gone = {whole.axes[k] for k in node.params["axis"]}
                 left = tuple([label for label in whole.axes if label not in gone])
                 found = self.arrays.contracted(whole.factors, left, gone)
+            elif op is expand_dims:
+                axes = iter(wholes[0].axes)
+                new = node.params["axis"]
+                own = [
+                    self.arrays.label(1) if k in new else next(axes)
+                    for k in range(node.results[0].type.ndim)
+                ]
+                found = Whole(wholes[0].factors, tuple(own))
+            elif op.reduces and not {*node.params} - {"axis"}:
+                found = self.arrays.reduced(node, wholes[0])
             elif not any(whole.labels & {*self.arrays.lengths} for whole in wholes):
                 found = self._same(node, wholes)
             else:
@@ -242,7 +251,7 @@ class _Nest:
         self.known[node.results[0]] = found
 
     def _same(self, node: Node, wholes: Sequence[Whole]) -> Whole:
-        """What does not differ between steps."""
+        """A value that does not differ between steps."""
         if differs_in_size(node) or any(w.labels & self.arrays.bounds.keys() for w in wholes):
             raise NotAtOnce(node)
         tensors = [self.arrays.array(whole, whole.axes) for whole in wholes]
@@ -250,8 +259,8 @@ class _Nest:
 
     def _entries(self, node: Node, operands: Sequence[Any], shape: Sequence[int]) -> Iterator[Any]:
         """The index of a node, for each axis: an Affine, or (bounds, step)."""
-        index = node.params["index"]
-        if None in index or "..." in index:
+        index = [entry for entry in node.params["index"] if entry is not None]
+        if "..." in index:
             raise NotAtOnce(node)
         for axis, size in enumerate(shape):
             entry = index[axis] if axis < len(index) else FULL
@@ -294,10 +303,15 @@ class _Nest:
             source = cells.read_all(self.around, after) if read is None else read
         whole = self._whole(source)
         factors, axes = whole.factors, []
-        entries = self._entries(
-            node, operands[1:], [self.arrays.sizes[label] for label in whole.axes]
-        )
-        for label, entry in zip(whole.axes, entries, strict=True):
+        shape = [self.arrays.sizes[label] for label in whole.axes]
+        entries = self._entries(node, operands[1:], shape)
+        index = node.params["index"]
+        given = iter(whole.axes)
+        for one in (*index, *[FULL] * (len(shape) + index.count(None) - len(index))):
+            if one is None:
+                axes.append(self.arrays.label(1))
+                continue
+            label, entry = next(given), next(entries)
             size = self.arrays.sizes[label]
             if type(entry) is Affine:
                 factors = self.arrays.points(factors, label, entry)
@@ -306,14 +320,17 @@ class _Nest:
             if not bounds.loops:
                 part = slice(bounds.start.constant, bounds.stop.constant, step)
                 if part.indices(size) != (0, size, 1):
-                    factors = self.arrays.cut(factors, label, part)
-                    label = self.arrays.label(len(range(*part.indices(size))))
-                    factors = renamed(factors, CUT, label)
+                    new = self.arrays.label(len(range(*part.indices(size))))
+                    factors = self.arrays.cut(factors, label, part, new)
+                    label = new
+            elif bounds.start.factors == bounds.stop.factors:
+                length = bounds.stop.constant - bounds.start.constant
+                factors, label = self.arrays.windows(factors, label, bounds.start, length)
             elif label in self.arrays.bounds:
                 raise NotAtOnce(node)
             else:
                 new = self.arrays.label(size, bounds)
-                factors = renamed(factors, label, new)
+                factors = relabelled(factors, {label: new})
                 label = new
             axes.append(label)
         return Whole(factors, tuple(axes))
@@ -329,6 +346,8 @@ class _Nest:
         cells, after = state
         region = cells.everything
         if op is not add:
+            if None in node.params["index"]:
+                raise NotAtOnce(node)
             region = _region(self._entries(node, operands[1:-1], cells.shape))
             sign = SIGNS[op]
         cells.add(Write(Access(region, self.around), self._whole(value), sign), after)

@@ -24,7 +24,7 @@ from tracejit.passes.loop_regions import Access, Affine, Bounds, meet, meet_in_s
 
 
 class Write(NamedTuple):
-    """What each step inside of `access.loops` writes into a region, or adds there by `sign`."""
+    """A value that each step inside of `access.loops` puts somewhere, or adds there by `sign`."""
 
     access: Access
     value: Whole
@@ -133,7 +133,7 @@ class Cells:
         raise NotAtOnce(self)
 
     def _after_last(self) -> Whole:
-        """What the last step has left."""
+        """The array as the last step has left it."""
         assert self.last is not None
         whole = self.last
         if whole.labels & self.arrays.bounds.keys():
@@ -195,6 +195,8 @@ class Cells:
         else:
             new = self.arrays.array(Whole(factors, ()), target)
         base = self.arrays.array(whole, (*front, *whole.axes))
+        if not write.sign and new.dtype.kind == base.dtype.kind == "f":
+            new = new.astype(base.dtype)
         index = (*[slice(None)] * len(front), *entries)
         is_all = all(
             type(e) is slice and e.indices(size) == (0, size, 1)

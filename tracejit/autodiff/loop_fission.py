@@ -372,6 +372,8 @@ class _Fission:
         with self.recording.at(node.where or NOWHERE):
             if self.stages.is_same(value):
                 new: Any = Tensor(self.around.get(value, value), self.recording)
+                before = new.ndim - (rows.ndim - rows.axis)
+                new = np.expand_dims(new, before) if before > 0 else new
             else:
                 whole: Any = Tensor(self._whole(value), self.recording)
                 new = np.moveaxis(spread(whole, True, rows.ndim), 0, rows.axis)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -101,8 +102,17 @@ def _masked_lines(types: Sequence[ArrayType]) -> tuple[str, ...]:
     )
 
 
+def _masked_batch(moved: Sequence[bool], a: Any, mask: Any, b: Any) -> Any:
+    """The products first, so that none that is left out is added up."""
+    if moved[1]:
+        return NotImplemented
+    products = np.expand_dims(a, -1) * np.expand_dims(b, -3)
+    return np.sum(np.where(np.expand_dims(mask, -1), products, 0.0), axis=-2)
+
+
 masked_product: Op = defop(
     name="masked_product",
+    batch=_masked_batch,
     infer=lambda a, mask, b: ArrayType((a.shape[0], b.shape[1]), common_dtype(a, b)),
     vjp=(
         lambda g, y, a, mask, b: np.where(mask, g @ b.T, 0.0),

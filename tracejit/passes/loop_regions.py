@@ -97,7 +97,7 @@ class Bounds(NamedTuple):
 
 
 class Access(NamedTuple):
-    """What each step inside of `loops`, the outermost first, reads or writes of an array."""
+    """A region that each step inside of `loops`, the outermost first, reads or writes."""
 
     region: Sequence[Bounds]
     loops: tuple[int, ...]
