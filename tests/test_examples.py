@@ -233,3 +233,29 @@ def test_pipe_friction(capsys):
     np.testing.assert_allclose(roughness, 2e-4, rtol=1e-6)
     assert any(line.strip().startswith("while ") for line in slope.source.splitlines())
     assert "while" in capsys.readouterr().out
+
+
+# On Dask: small, and on a cluster of one process. They take seconds, most of them Dask's.
+
+SMALL = {"n_workers": 1, "processes": False, "memory_limit": None}
+
+
+def test_dask_logistic_regression(capsys):
+    result, error = example("dask_logistic_regression").main(rows=6_000, block=1_700, **SMALL)
+    assert result.success and isinstance(result.fun, float)
+    assert error < 0.2
+    assert "6,000 rows in 4 blocks" in capsys.readouterr().out
+
+
+def test_dask_gaussian_mixture(capsys):
+    mixture = example("dask_gaussian_mixture")
+    result, weight, error = mixture.main(rows=3_000, block=1_700, **SMALL)
+    assert np.max(np.abs(weight - [0.5, 0.3, 0.2])) < 0.03
+    assert error < 0.2
+    assert result.nit > 5 and "3,000 rows in 2 blocks" in capsys.readouterr().out
+
+
+def test_dask_minibatches(capsys):
+    history, _ = example("dask_minibatches").main(rows=5_500, block=1_000, steps=25, **SMALL)
+    assert np.mean(history[-5:]) < 0.5 * history[0]
+    assert "25 steps" in capsys.readouterr().out

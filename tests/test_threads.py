@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import os
+import random
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import dask
+import dask.array
 import numpy as np
 import pytest
 
 import tracejit as tj
+import tracejit.dask
 from tests.forked import in_child
 from tracejit.compiler import pipeline
 from tracejit.specialise.slow_path import SlowPath
 from tracejit.support.errors import LeakedTensorError, UnsupportedError
+from tracejit.trace.draws import refusing_draws
 from tracejit.trace.record import active, current_recording
 
 W = np.array([0.5, -1.0, 2.0])
@@ -591,6 +597,36 @@ def test_another_thread_may_draw_random_numbers_meanwhile() -> None:
         idle.set()
         thread.join(SECONDS)
     assert len(f.kernels) == 1
+
+
+def test_another_thread_may_draw_while_a_function_on_dask_arrays_is_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of a cluster in this process do."""
+    runs = itertools.count()
+
+    @contextlib.contextmanager
+    def meanwhile(*names: Any) -> Iterator[None]:
+        with refusing_draws(*names):
+            if next(runs) < 3:
+                elsewhere(random.random)
+            yield
+
+    monkeypatch.setattr("tracejit.trace.capture.captures.refusing_draws", meanwhile)
+    rows = dask.array.ones((4, 3), chunks=(2, 3))
+    idle = threading.Event()
+    thread = threading.Thread(target=idle.wait)
+    thread.start()
+    try:
+        with dask.config.set(scheduler="sync"):
+            close(tracejit.dask.function(lambda w, x: np.sum(x @ w))(W, rows), 4.0 * np.sum(W))
+        drawing = tracejit.dask.function(lambda x: x.sum() * random.random())
+        with pytest.raises(UnsupportedError, match="drew random numbers from the module random"):
+            drawing(rows)
+    finally:
+        idle.set()
+        thread.join(SECONDS)
+    assert next(runs) > 20
 
 
 def test_calls_of_one_kernel_run_at_the_same_time() -> None:

@@ -8,6 +8,8 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import dask
+import dask.array
 import numpy as np
 import scipy.linalg
 import scipy.optimize
@@ -18,6 +20,7 @@ X = np.array([1.0, 2.0, 3.0])
 TABLE = np.arange(3.0)
 A = np.eye(3)
 KEPT: list[Any] = []
+ROWS = dask.array.ones((4, 3), chunks=(2, 3))
 
 
 def compiled(f: Callable[..., Any]) -> Any:
@@ -225,6 +228,9 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "objects": lambda: compiled(lambda x: x)(np.array([object()])),
     "an array of text": lambda: compiled(lambda x: x)(np.array(["a"])),
     "a generator": lambda: compiled(lambda x: x)(i for i in range(3)),
+    "a Dask array": lambda: tj.value_and_grad(lambda w, x: np.sum(x @ w))(X, ROWS),
+    "a Dask array among the globals": lambda: tj.grad(lambda w: np.sum(ROWS @ w))(X),
+    "a Delayed of Dask": lambda: compiled(lambda x: x)(dask.delayed(X)),
     "no function": lambda: tj.function(3),
     "a missing argument": lambda: compiled(lambda x, y: x)(X),
     "an unknown argument": lambda: compiled(lambda x: x)(X, z=1),

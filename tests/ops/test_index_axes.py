@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+from tests.ops.program import Program
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType
 from tracejit.ops import index_axes
@@ -32,7 +34,7 @@ def test_parts_of_an_axis_are_mixed() -> None:
         ((("slice", 0, N[0], 1), 1), "a_b->ab"),
         ((("slice", None, None, -1),), "_ab->_ab"),
         ((("slice", 1, None, None),), "_ab->_ab"),
-        ((("slice", None, N[0] - 1, None),), "_ab->_ab"),
+        ((("slice", None, N[0] - 1, None),), "None"),
         (("...", ("slice", None, None, 2)), "ab_->ab_"),
         ((None, "...", 0), "ab_->_ab"),
         ((0,), "_ab->ab"),
@@ -70,6 +72,41 @@ def test_writes_keep_the_axes_that_they_cover() -> None:
     assert rule("add_item", table, LABELS, table, index=("{1}",), unique=False) == "_a,_,_a->_a"
     assert rule("set_item", table, MASK, NUMBER, index=("{1}",), unique=True) == "ab,a,->ab"
     assert rule("set_item", table, MASK, column, index=("{1}",), unique=True) == "None"
+
+
+def by_rows(name: str, start: int = 0, **params: Any) -> Any:
+    """The formula of an op at the numbers of the rows, where these are recorded as such."""
+
+    def call(x: Any, labels: Any) -> Any:
+        numbers = {"start": start, "stop": 3, "dtype": INT}
+        if type(x) is np.ndarray:
+            rows = np.arange(start, 3)
+            return OPS[name].evaluate(x, rows, labels, index=("{1}", "{2}"), **params)
+        rows = x.__tracejit_record__(OPS["arange"], (), numbers)
+        formula: Any = OPS[name].formula
+        return formula(x, rows, labels, index=("{1}", "{2}"), **params)
+
+    return call
+
+
+@pytest.mark.parametrize(("name", "shape"), [("take_at", (3, 4)), ("take_at", (3, 4, 2)),
+    ("put_at", (3,)), ("add_at", (3, 2))])  # fmt: skip
+def test_an_element_of_each_row_is_taken_along_the_other_axis(name: str, shape: Any) -> None:
+    params = {"unique": True} if name == "take_at" else {"shape": (3, 4, *shape[1:])}
+    x, labels = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape), np.array([2, -1, 0])
+    program = Program(by_rows(name, **params), (x, labels), 0)
+    np.testing.assert_array_equal(program.value()[0], program.expected[0][0])
+    assert {"take_along_axis", "add_along_axis"} & {
+        node.op.name for node in program.recorded[0].nodes
+    }
+
+
+def test_other_places_in_rows_have_no_formula() -> None:
+    x, labels = np.ones((3, 4)), np.array([2, 1])
+    program = Program(by_rows("take_at", start=1, unique=True), (x, labels), 0)
+    assert program.recorded[1] == [NotImplemented]
+    formula: Any = OPS["take_at"].formula
+    assert formula(x, labels, labels, index=("{1}", "{2}"), unique=True) is NotImplemented
 
 
 def test_a_slice_is_whole_by_its_bounds() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dask.array
 import numpy as np
 import pytest
 
@@ -307,6 +308,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "not-a-spec": lambda: tj.function(leak, input_signature=[("f8", (None, 3))]),
     "size-needed": lambda: tj.function(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),
     "not-an-array": lambda: tj.function(lambda x: x)(bytearray(2)),
+    "dask": lambda: tj.grad(lambda w, x: np.sum(x @ w))(VECTOR, dask.array.ones((2, 3))),
     "not-callable": lambda: tj.function(3),
     "export": lambda: tj.export(lambda x: object, VECTOR, path="made.py", grad=False),
     "export-path": lambda: tj.export(np.sum, VECTOR, path="made"),

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dask
+import dask.array
 import numpy as np
 import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
-from tracejit.trace.wrapped import has_wrapped_inside, is_wrapped, unwrapped
+from tracejit.trace.wrapped import has_wrapped_inside, is_of_dask, is_wrapped, unwrapped
 
 pandas = pytest.importorskip("pandas")
 xarray = pytest.importorskip("xarray")
@@ -174,3 +176,29 @@ def test_a_write_to_an_argument_goes_into_the_file(in_file: np.memmap) -> None:
     read_only = np.memmap(in_file.filename, dtype=float, shape=(4,), mode="r")
     with pytest.raises(ValueError, match="read-only"):
         double(read_only)
+
+
+DASK = dask.array.ones((4, 2), chunks=(2, 2))
+TABLE = type("DataFrame", (), {"__dask_graph__": None, "to_dask_array": None})
+
+
+def test_what_is_of_dask_is_told_by_its_class() -> None:
+    assert is_of_dask(type(DASK)) and is_of_dask(type(dask.delayed(1)))
+    assert not any(map(is_of_dask, (xarray.DataArray, pandas.Series, np.ndarray, float, TABLE)))
+
+
+@pytest.mark.parametrize(
+    ("value", "fix"),
+    [
+        (DASK, r"pass x to td\."),
+        (dask.delayed(1.0), r"pass x\.compute\(\)\."),
+        (TABLE(), r"pass x\.to_dask_array\(lengths=True\) to td\."),
+    ],
+)
+def test_an_object_of_dask_is_refused(
+    value: Any, fix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TABLE, "__module__", "dask.dataframe.core")
+    for call in (tj.function(lambda x: x), tj.grad(lambda x: np.sum(x))):
+        with pytest.raises(tj.errors.ArgumentError, match=fix):
+            call(value)

@@ -19,7 +19,7 @@ from tracejit.support.config import SETTINGS, setting, source_of, unknown_variab
 from tracejit.support.errors import TracejitError
 from tracejit.version import __version__
 
-OPTIONAL = {"scipy": "scipy", "scikit-learn": "demo", "rich": "cli"}
+OPTIONAL = {"scipy": "scipy", "scikit-learn": "demo", "rich": "cli", "dask": "dask"}
 
 
 def add(commands: Any) -> None:

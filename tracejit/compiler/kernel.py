@@ -312,9 +312,7 @@ def make_kernel(
         return _kernel_of_sizes(recorded, options, for_all_sizes)
 
 
-def _kernel_of_sizes(
-    recorded: pipeline.Recorded, options: Options, for_all_sizes: bool
-) -> Kernel:
+def _kernel_of_sizes(recorded: pipeline.Recorded, options: Options, for_all_sizes: bool) -> Kernel:
     sizes = recorded.graph.sizes
     if sizes is None:
         return _kernel_of(recorded, options)

@@ -18,9 +18,17 @@ from tracejit.api.gradients import grad as _grad
 from tracejit.api.gradients import value_and_grad as _value_and_grad
 from tracejit.api.transforms import hvp as _hvp
 from tracejit.api.transforms import jvp as _jvp
-from tracejit.dask.function import SplitFunction
 from tracejit.specialise.function import Function
 from tracejit.support.options import Options
+
+try:
+    from tracejit.dask.function import SplitFunction
+except ModuleNotFoundError as error:
+    if error.name != "dask":
+        raise
+    raise ModuleNotFoundError(
+        "tracejit.dask needs Dask: pip install 'tracejit[dask]'", name="dask"
+    ) from error
 
 __all__ = ["SplitFunction", "function", "grad", "hvp", "jvp", "value_and_grad"]
 

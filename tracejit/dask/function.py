@@ -46,7 +46,7 @@ class _Known(NamedTuple):
             and mine.structures == its.structures
             and all(map(self._takes, mine.leaves, its.leaves))
             and (recorded.identity is None or recorded.identity.check(its))
-            and self.program.recording.holds()
+            and self.program.recording.holds(split.rows)
         )
 
     def _takes(self, one: Leaf, other: Leaf) -> bool:
@@ -107,13 +107,12 @@ class SplitFunction:
         split = split_of(callee.name, dasks)
         axes = {id(dasks[name]): axis for name, axis in split.axes.items()}
         request = callee.note(map_tree(_specs(axes), arguments))
-        program = self._program(request, split)
+        program, found = self._program(request, split)
         inputs = program.recording.inputs
-        leaves = {leaf.name: leaf for leaf in request.call.leaves}
         numbers = range(len(inputs))
         return Call(
             program=program,
-            arguments=[_argument(one, leaves, request.differentiated, split) for one in inputs],
+            arguments=found,
             first_row=next((k for k in numbers if inputs[k].is_first_row), None),
             dasks={k: dasks[inputs[k].leaf] for k in numbers if inputs[k].leaf in dasks},
             axes={k: split.axes[inputs[k].leaf] for k in numbers if inputs[k].leaf in split.axes},
@@ -122,18 +121,28 @@ class SplitFunction:
             label=_label(callee.name, program.recording.origin.place),
         )
 
-    def _program(self, request: SpecialisationRequest, split: Split) -> Program:
-        """The program of a call, recorded and compiled where none is known."""
-        known = next((one for one in self._known if one.fits(request, split)), None)
-        if known is None:
-            options = self.function.options
-            recording = record_split(self._callee, options, request, split.axes, split.rows)
-            program = compile_program(recording, options, split.rows, self.memory_budget)
-            rows = split.rows if self.memory_budget else 0
-            known = _Known(request, dict(split.axes), program, rows)
-            others = [one for one in self._known if one.program.recording.holds()]
-            self._known = [known, *others[: MOST_PROGRAMS - 1]]
-        return known.program
+    def _program(self, request: SpecialisationRequest, split: Split) -> tuple[Program, list[Any]]:
+        """The program of a call, recorded and compiled where none is known, and its arguments."""
+        for known in self._known:
+            if known.fits(request, split):
+                found = _arguments(known.program, request, split)
+                if known.program.takes(found):
+                    return known.program, found
+        options = self.function.options
+        recording = record_split(self._callee, options, request, split.axes, split.rows)
+        program = compile_program(recording, options, split.rows, self.memory_budget)
+        rows = split.rows if self.memory_budget else 0
+        others = [one for one in self._known if one.program.recording.is_unchanged()]
+        known = _Known(request, dict(split.axes), program, rows)
+        self._known = [known, *others[: MOST_PROGRAMS - 1]]
+        return program, _arguments(program, request, split)
+
+
+def _arguments(program: Program, request: SpecialisationRequest, split: Split) -> list[Any]:
+    """The arguments of a program, by the number of the input."""
+    leaves = {leaf.name: leaf for leaf in request.call.leaves}
+    inputs = program.recording.inputs
+    return [_argument(one, leaves, request.differentiated, split) for one in inputs]
 
 
 def _specs(axes: Mapping[int, int]) -> Callable[[Any], Any]:
@@ -196,7 +205,9 @@ class _Results:
         recording = call.program.recording
         types = [value.type for value in recording.graph.outputs]
         self.call = call
-        self.sources = list(zip(recording.places, call.program.results, types, strict=True))
+        self.sources = list(
+            zip(recording.places, call.program.results, types, strict=False)
+        )  # not what Python decides by
         self.is_split = [source.kind in ("kept", "block") for _, source, _ in self.sources]
         self.blocks = BlockTasks(call.dasks, call.axes)
 

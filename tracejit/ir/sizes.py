@@ -264,6 +264,8 @@ class Sizes:
             return False
         if len(terms) == 1:
             ((index,),) = terms
+            if self.stay_free and self.recording is not None:
+                self.reasons.setdefault(index, self.recording.here())
             self._solve({index: self.symbols[index].number})
             return True
         if len(terms) == 2 and not rest and sum(terms.values()) == 0:

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.ir.dims import Dim, key_of, terms_of
+from tracejit.ir.dims import Dim, dims_in, key_of, terms_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import Op
 
@@ -42,6 +42,11 @@ COMBINATIONS = (
     "add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_or", "logical_and",
 )  # fmt: skip
 """The ufuncs that combine what is made of blocks."""
+
+_OF_BLOCKS = ("shape", "index", "value")
+"""Parameters in which a free size may stand: of an array, which is as long as the block, or of an
+index, whose rule looks at it; or the number itself, which is that of all rows. In any other a
+block would be taken for the whole."""
 
 PRODUCTS = {
     "matrices": "...ab,...bc->...ac",
@@ -70,6 +75,8 @@ def axis_rule(op: Op, types: Types, params: Mapping[str, Any]) -> AxisRule | Non
     """The rule of `op` for operands of these types; None where nothing is known, so that all axes
     are mixed."""
     declared: Any = op.axes
+    if any(any(dims_in(value)) for name, value in params.items() if name not in _OF_BLOCKS):
+        return None
     if declared is None:
         declared = _derived(op, types, params)
     elif callable(declared):

@@ -156,8 +156,13 @@ def _edges_type(a: ArrayType, *ends: ArrayType, bins: int) -> ArrayType:
 
 
 def _edges_axes(types: Sequence[ArrayType], bins: int) -> str:
-    """By the least and greatest of all elements, even where ends are given that they check."""
-    return axes.text_of(["_", *[""] * (len(types) - 1)], "_")
+    """The least and greatest of all elements decide, or ends alone, which are the same for all."""
+    return "a,,->_ by maximum" if len(types) > 1 else "_->_"
+
+
+def _edges_formula(a: Any, *ends: Any, bins: int) -> Any:
+    """Between the least and the greatest element."""
+    return NotImplemented if ends else even_edges(a, np.min(a), np.max(a), bins=bins)
 
 
 even_edges = defop(
@@ -168,6 +173,7 @@ even_edges = defop(
         "np.histogram_bin_edges({0}, {bins}" + (", range=({1}, {2}))" if len(types) > 1 else ")")
     ),
     axes=_edges_axes,
+    formula=_edges_formula,
 )
 
 
@@ -267,6 +273,17 @@ def _histogram_axes(
     return axes.text_of([letter] * (1 + weighted) + rest, "_")
 
 
+def _histogram_formula(
+    *operands: Any, bins: int = 0, ranged: bool = False, weighted: bool = False
+) -> Any:
+    """Between the least and the greatest element."""
+    if ranged or not bins:
+        return NotImplemented
+    ends = np.min(operands[-1]), np.max(operands[-1])
+    op, params = (histogram_of_weights, {"weighted": True}) if weighted else (counts, {})
+    return op(*operands, *ends, bins=bins, ranged=True, **params)
+
+
 histogram_of_weights: Op = defop(
     name="histogram_of_weights",
     infer=_histogram_type,
@@ -274,13 +291,15 @@ histogram_of_weights: Op = defop(
     jvp=(lambda v, y, weights, *rest, **params: histogram_of_weights(v, *rest, **params),),
     source=_histogram_source,
     axes=_histogram_axes,
+    formula=_histogram_formula,
 )
-counts = defop(
+counts: Op = defop(
     name="histogram",
     infer=_histogram_type,
     vjp=(),
     source=_histogram_source,
     axes=_histogram_axes,
+    formula=_histogram_formula,
 )
 
 

@@ -271,6 +271,18 @@ def _reduce_axes(
     return axes.text_of(operands, result) + (f" by {ufunc}" if ufunc in axes.COMBINATIONS else "")
 
 
+def _reduce_formula(
+    x: Any, *others: Any, ufunc: str, axis: Axes, keepdims: bool = False, **params: Any
+) -> Any:
+    """A sum or a product with a first value, which counts once; NotImplemented for others."""
+    if ufunc not in ("add", "multiply") or len(others) < 2:
+        return NotImplemented
+    mask, first = others
+    total, plain = getattr(np, ufunc), PLAIN[getattr(np, ufunc)]
+    chosen = np.where(mask, x, x.dtype.type(total.identity))
+    return total(plain(chosen, axis=axis, **kept(keepdims), **params), first)
+
+
 reduce: Op = defop(
     name="reduce",
     vjp=(_reduce_vjp, None, _start_rule),
@@ -278,6 +290,7 @@ reduce: Op = defop(
     batch=_reduce_batch("reduce"),
     **_REDUCE,
     axes=_reduce_axes,
+    formula=_reduce_formula,
 )
 reduce_discrete = defop(
     name="reduce_discrete",

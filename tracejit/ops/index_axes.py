@@ -5,18 +5,22 @@ Whole slices keep their axes, arrays of integers bring their own; parts of axes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from string import ascii_letters
 from typing import Any
 
-from tracejit.ir.dims import key_of
+import numpy as np
+
+from tracejit.ir.dims import dims_in, key_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.axes import Types, letters_of, mixed, named, text_of
+from tracejit.ops.op import OPS
 
 
-def _axes_selected(types: Types, index: tuple[Any, ...]) -> Iterator[Any]:
+def _axes_selected(types: Types, index: tuple[Any, ...]) -> list[Any] | None:
     """For each axis of x[index], the axis of x that it is, if it is whole; None for a part of one
-    or a new one; "{k}" for number k of the axes that index arrays are broadcast to."""
+    or a new one; "{k}" for number k of the axes that index arrays are broadcast to. None where a
+    free size says which part."""
     x, *indices = types
     rest = x.ndim - sum(entry is not None and entry != "..." for entry in index)
     found: list[Any] = []
@@ -30,8 +34,12 @@ def _axes_selected(types: Types, index: tuple[Any, ...]) -> Iterator[Any]:
             found += range(axis, axis + rest)
             axis += rest
             continue
-        if isinstance(entry, tuple):
-            found.append(axis if is_whole(entry, x.shape[axis]) else None)
+        if isinstance(entry, tuple) and is_whole(entry, x.shape[axis]):
+            found.append(axis)
+        elif any(dims_in(entry)):
+            return None
+        elif isinstance(entry, tuple):
+            found.append(None)
         else:
             fancy.append((number, len(found)))
         axis += 1
@@ -41,7 +49,7 @@ def _axes_selected(types: Types, index: tuple[Any, ...]) -> Iterator[Any]:
         place = fancy[0][1] if together else 0
         count = max(type.ndim for type in indices)
         found[place:place] = [f"{{{k}}}" for k in range(count)]
-    yield from found
+    return found
 
 
 def is_whole(entry: Any, size: Any) -> bool:
@@ -52,10 +60,15 @@ def is_whole(entry: Any, size: Any) -> bool:
     return first and last and (step is None or (type(step) is int and step == 1))
 
 
-def _indexed(types: Types, index: tuple[Any, ...]) -> tuple[list[str], list[list[str]], list[str]]:
+Letters = list[str]
+
+
+def _indexed(types: Types, index: tuple[Any, ...]) -> tuple[Letters, list[Letters], Letters] | None:
     """The letters of x, of the index arrays, and of x[index]."""
     x, *indices = types
-    selected = list(_axes_selected(types, index))
+    selected = _axes_selected(types, index)
+    if selected is None:
+        return None
     whole = {axis for axis in selected if type(axis) is int}
     own = [letter if k in whole else "_" for k, letter in enumerate(letters_of(x))]
     count = max((type.ndim for type in indices), default=0)
@@ -69,10 +82,45 @@ def _indexed(types: Types, index: tuple[Any, ...]) -> tuple[list[str], list[list
     return own, arrays, made
 
 
-def selected(types: Types, index: tuple[Any, ...], **params: Any) -> str:
+def selected(types: Types, index: tuple[Any, ...], **params: Any) -> str | None:
     """x[index], of x and index arrays."""
-    own, arrays, made = _indexed(types, index)
+    found = _indexed(types, index)
+    if found is None:
+        return None
+    own, arrays, made = found
     return text_of([own, *arrays], made)
+
+
+# x[np.arange(n), labels]: an element of each row, which is taken along the other axis
+
+
+def _places_in_rows(indices: Sequence[Any], index: tuple[Any, ...], shape: Sequence[Any]) -> Any:
+    """The numbers along the second axis, with as many axes as there are; None where the first index
+    array does not number the rows."""
+    if index != ("{1}", "{2}") or np.ndim(indices[1]) != 1:
+        return None
+    node = getattr(getattr(indices[0], "_value", None), "node", None)
+    if node is None or node.op.name != "arange" or type(node.params["start"]) is not int:
+        return None
+    if node.params["start"] or key_of(node.params["stop"]) != key_of(shape[0]):
+        return None
+    return np.expand_dims(indices[1], (*range(1, len(shape)),))
+
+
+def taken_in_rows(x: Any, *indices: Any, index: tuple[Any, ...], unique: bool) -> Any:
+    """The formula of x[np.arange(n), labels]; NotImplemented for other indices."""
+    places = _places_in_rows(indices, index, x.shape)
+    if places is None:
+        return NotImplemented
+    return np.squeeze(np.take_along_axis(x, places, axis=1), 1)
+
+
+def placed_in_rows(v: Any, *indices: Any, shape: Sequence[Any], index: tuple[Any, ...]) -> Any:
+    """The formula of its adjoint."""
+    places = _places_in_rows(indices, index, shape)
+    if places is None:
+        return NotImplemented
+    return OPS["add_along_axis"](np.expand_dims(v, 1), places, shape=shape, axis=1)
 
 
 def taken(types: Types, axis: int, **params: Any) -> str:
@@ -87,9 +135,10 @@ def placed(types: Types, shape: Sequence[Any], index: tuple[Any, ...]) -> str | 
     """Values at x[index], x being zeros: places that different blocks name are added up, or are
     different ones."""
     v, *indices = types
-    own, arrays, made = _indexed((ArrayType(tuple(shape), v.dtype), *indices), index)
-    if len(made) != v.ndim:
+    found = _indexed((ArrayType(tuple(shape), v.dtype), *indices), index)
+    if found is None or len(found[2]) != v.ndim:
         return None
+    own, arrays, made = found
     return text_of([named(made, v.shape), *arrays], own)
 
 
@@ -115,7 +164,10 @@ def updated(types: Types, index: tuple[Any, ...], **params: Any) -> str | None:
     x, *indices, v = types
     if any(type.dtype.kind == "b" for type in indices):
         return _under_mask(types, index)
-    own, arrays, made = _indexed((x, *indices), index)
+    found = _indexed((x, *indices), index)
+    if found is None:
+        return None
+    own, arrays, made = found
     names = {letter for array in arrays for letter in array}
     made = ["_" if letter in names else letter for letter in made]
     values = named(["_"] * v.ndim + made, v.shape)

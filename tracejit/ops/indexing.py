@@ -235,6 +235,7 @@ take_at = defop(
     source=lambda types, index, unique: taken(types, index),
     elements="taken",
     axes=index_axes.selected,
+    formula=index_axes.taken_in_rows,
 )
 answer(operator.getitem, _index_call)
 
@@ -281,6 +282,7 @@ put_at: Op = _placing(
     statements=assigned,
     update="put",
     axes=index_axes.placed,
+    formula=index_axes.placed_in_rows,
 )
 add_at: Op = _placing(
     "add_at",
@@ -289,6 +291,7 @@ add_at: Op = _placing(
     statements=added,
     update="add",
     axes=index_axes.placed,
+    formula=index_axes.placed_in_rows,
 )
 
 

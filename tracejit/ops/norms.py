@@ -83,6 +83,14 @@ def _norm_axes(types: Sequence[ArrayType], axis: Any = None, **params: Any) -> s
     return axes.over(types, axis, params.get("keepdims", False))
 
 
+def _norm_formula(x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False) -> Any:
+    """The root of the sum of powers."""
+    size = np.abs(x if x.dtype.kind in "fc" else np.astype(x, np.dtype(np.float64)))
+    if ord == 2:
+        return np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
+    return np.sum(size**ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
+
+
 norm_op: Op = defop(
     name="norm",
     infer=_norm_type,
@@ -91,6 +99,7 @@ norm_op: Op = defop(
     source=_norm_source,
     cost=lambda x, **params: 2 * x.size,
     axes=_norm_axes,
+    formula=_norm_formula,
 )
 
 

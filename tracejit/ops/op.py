@@ -63,7 +63,7 @@ checks each against NumPy.
     axes         a letter for each axis of operands and results, as "ab,bc->ac": what can be made of
                  blocks, and how (see `axes`). Where other traits do not say it
     formula      a function (*operands, **params) that makes the result of simpler ops, for an axis
-                 that the op mixes but these do not. It may differ in the last bits
+                 that the op mixes but these do not; or NotImplemented. The last bits may differ
 
 `assumes_shape` says that the shape of the result depends on data. The op is for the usual shape;
 its code raises ValueError for data that give another, and the call is left to Python.

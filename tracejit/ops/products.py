@@ -320,6 +320,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         ),
         batch=batched_products.matvec,
         source="np.matvec({0}, {1})",
+        axes="...ab,...b->...a",
         since="2.2",
     )
     vecmat = _bilinear(
@@ -332,6 +333,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         ),
         batch=batched_products.vecmat,
         source="np.vecmat({0}, {1})",
+        axes="...a,...ab->...b",
         since="2.2",
     )
 

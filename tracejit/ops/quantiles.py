@@ -13,13 +13,14 @@ permits NumPy to spoil the array; a recorded one stays as it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved, behind
 from tracejit.ops.creation import as_array, cast, is_recorded, known, settled
 from tracejit.ops.indexing import put_along_axis
@@ -222,7 +223,15 @@ def _median(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
         found = op(x, axis=behind(axis), **params)
         return found if found.dtype == wanted else found.astype(wanted)
 
-    op = defop(function, canonical=canonical, infer=infer, batch=batch, source=source, **rules)
+    op = defop(
+        function,
+        canonical=canonical,
+        infer=infer,
+        batch=batch,
+        source=source,
+        axes=axes.over,
+        **rules,
+    )
     return op
 
 
@@ -245,6 +254,23 @@ def _aligned(weights: Any, a: Any, axis: Any) -> Any:
         return weights
     axes = [normalize_axis(k, np.ndim(a)) for k in axis]
     return np.transpose(weights, sorted(range(len(axes)), key=axes.__getitem__))
+
+
+def _quantile_axes(
+    types: Sequence[ArrayType], axis: Axes, q: Any = None, keepdims: bool = False, **params: Any
+) -> str:
+    """The axes of what is asked for come first; weights have those that are reduced, or all."""
+    x, *others = types
+    letters = axes.mixed(axes.letters_of(x), axis)
+    result = axes.without(letters, axis, keepdims)
+    if q is None:
+        asked = axes.letters_of(others[0], x.ndim)
+        return axes.text_of([letters, asked], asked + result)
+    operands = [
+        axes.named(letters, other.shape) if other.ndim == x.ndim else "_" * other.ndim
+        for other in others
+    ]
+    return axes.text_of([letters, *operands], ["_"] * np.ndim(q) + result)
 
 
 def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
@@ -340,7 +366,7 @@ def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
         return np.moveaxis(found, ndim, 0)
 
     name = function.__name__
-    shared: dict[str, Any] = {"infer": infer, "source": source}
+    shared: dict[str, Any] = {"infer": infer, "source": source, "axes": _quantile_axes}
     op = defop(name=name, batch=batch, **shared, **rules)
     weighted = defop(name=f"weighted_{name}", **shared, **_rank_rules(function))
     at_recorded = defop(name=f"{name}_at", batch=batch, **shared, **_recorded_rules(function))

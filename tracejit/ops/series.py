@@ -20,6 +20,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved, element_ndim, spread
 from tracejit.ops.creation import as_array, cast, known, plain_number
 from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote
@@ -88,6 +89,7 @@ class Kind:
 
         op: Op = self._op(
             "vander",
+            axes=lambda types, deg: "...->..._" if types[0].ndim else "->__",
             infer=lambda x, deg: ArrayType((*(x.shape or (1,)), deg + 1), _inexact(x.dtype)),
             vjp=lambda g, y, x, deg: np.reshape(np.sum(g * moved(y, x, deg), axis=-1), x.shape),
             batch=lambda _, x, deg: op(x if x.ndim > 1 else x[:, None], deg=deg),
@@ -126,6 +128,7 @@ class Kind:
 
         op: Op = self._op(
             "val",
+            axes="...,_...->...",
             infer=self._val_type,
             vjp=(
                 lambda g, y, x, c: g * op(x, self.der(c, m=1, axis=0)),
@@ -204,6 +207,7 @@ class Kind:
 
         op = self._op(
             name,
+            axes=axes.along,
             infer=infer,
             vjp=lambda g, y, x, m, axis, **options: applied(
                 matrix(y, x, m, axis, options).T, g, axis

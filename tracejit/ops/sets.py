@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array
 from tracejit.ops.op import Op, answer, defop
@@ -51,6 +52,14 @@ def _isin_batch(moved: Moved, element: Any, test: Any, **options: Any) -> Any:
     return NotImplemented if moved[1] else isin(element, test, **options)
 
 
+def _member_axes(types: Sequence[ArrayType], invert: bool = False, **params: Any) -> str:
+    """An element is in a set, or in none, where it is in one of its parts, or in none."""
+    x, others = types
+    letters = axes.letters_of(x)
+    operands = [letters, axes.letters_of(others, x.ndim)]
+    return axes.text_of(operands, letters) + f" by logical_{'and' if invert else 'or'}"
+
+
 isin: Op = defop(
     np.isin,
     canonical=_isin_call,
@@ -58,7 +67,7 @@ isin: Op = defop(
     vjp=(),
     batch=_isin_batch,
     source=_isin_source,
-    axes=lambda types, **params: f"...,{'_' * types[1].ndim}->...",
+    axes=_member_axes,
 )
 
 

@@ -173,6 +173,10 @@ def _std_vjp(
     return expand(quotient, axis, keepdims) * distances
 
 
+def _std_formula(x: Any, **params: Any) -> Any:
+    return np.sqrt(np.var(x, **params))
+
+
 std = defop(
     name="std",
     canonical=_std_call,
@@ -182,6 +186,7 @@ std = defop(
     source=_std_source,
     cost=lambda x, **params: 4 * x.size,
     axes=axes.over,
+    formula=_std_formula,
 )
 
 

@@ -21,10 +21,12 @@ from tracejit.ops.creation import as_array, cast, is_recorded, type_in_call
 from tracejit.ops.index_text import added_up, index_text
 from tracejit.ops.indexing import (
     Index,
+    add_at,
     getitem,
     is_unique,
     parsed_index,
     part_is_mask,
+    put_slice,
     selected_type,
     take_at,
 )
@@ -202,9 +204,21 @@ def _updating(
             return share(getitem(g, *indices, index=index))
         return share(take_at(g, *indices, index=index, unique=unique))
 
+    def formula(x: Any, *operands: Any, index: Index, unique: bool) -> Any:
+        """The sum with all that is written, put in zeros."""
+        *indices, v = operands
+        types = [type_in_call(one) for one in (x, *indices)]
+        there = selected_type(*types, index=index).shape
+        extra = max(0, np.ndim(v) - len(there))
+        values = np.reshape(v, np.shape(v)[extra:]) if extra else v
+        values = cast(np.broadcast_to(values, there), x.dtype)
+        place = add_at if any(map(np.ndim, indices)) else put_slice
+        return getattr(np, ufunc)(x, place(values, *indices, shape=x.shape, index=index))
+
     return defop(
         name=name,
         infer=_updated_type,
+        formula=formula,
         vjp=Each(rule),
         jvp="linear",
         batch=batched_indices.updating(name),

@@ -19,8 +19,8 @@ from tracejit.ir.dims import Dim, dims_in, key_of, size_text
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.axes import AxisRule, axis_rule
-from tracejit.ops.branches import DECIDE
 from tracejit.ops.control_flow import ControlFlow
+from tracejit.ops.sized import arange
 from tracejit.support.errors import fail
 from tracejit.trace import places
 
@@ -48,10 +48,11 @@ class Analysis(NamedTuple):
         """The placement of a value; constants are replicated."""
         return self.placements.get(value, Placement())
 
-    def is_computed_in_blocks(self, node: Node) -> bool:
-        """Return whether the blocks compute a node, each for its rows."""
-        results = node.results
-        return any(self.of(one).is_split or one in self.combined for one in results)
+    def is_computed_in_blocks(self, value: Value) -> bool:
+        """Return whether the blocks compute a value or its parts, each for its rows."""
+        if value.node is None:
+            return False
+        return any(self.of(one).is_split or one in self.combined for one in value.node.results)
 
 
 def is_rows(size: Any) -> bool:
@@ -94,8 +95,6 @@ def _place(found: Analysis, node: Node) -> None:
         axes = [row_axis(value.type) for value in node.results]
     except ValueError as error:
         refuse(found.graph, node, str(error))
-    if node.op is DECIDE:
-        refuse(found.graph, node, "Python takes a branch by a number that is computed")
     if node.op.effect:
         refuse(found.graph, node, "it has an effect, which would take place somewhere else")
     _check_parameters(found.graph, node)
@@ -105,6 +104,9 @@ def _place(found: Analysis, node: Node) -> None:
         return
     if isinstance(node.op, ControlFlow):
         refuse(found.graph, node, "its body runs on rows")
+    if node.op is arange:  # from the first row of the block on
+        found.placements[node.results[0]] = Placement(True, level)
+        return
     letter, rule = _letter(found, node)
     for value, letters, axis in zip(node.results, rule.results, axes, strict=True):
         wanted = _fresh(rule) if letter is None else (letter,)
@@ -123,7 +125,7 @@ def _check_parameters(graph: Graph, node: Node) -> None:
     """Refuse a number of rows among the parameters, which would be that of the block; of a shape it
     is what is wanted."""
     shapes = [[key_of(n) for n in one.type.shape] for one in (*node.operands, *node.results)]
-    for param in node.params.values():
+    for param in node.params.values() if node.op is not arange else ():
         if next(dims_in(param), None) is None:
             continue
         if type(param) is Dim or [key_of(n) for n in param] not in shapes:

@@ -29,6 +29,8 @@ def expand_formulas(graph: Graph) -> Graph:
         with recording, recording.at(node.where or NOWHERE):
             tensors = [Tensor(value, recording) for value in operands]
             result = node.op.formula(*tensors, **node.params)
+        if result is NotImplemented:
+            return None
         results = result if type(result) is tuple else (result,)
         return [one._value for one in results]
 
@@ -37,11 +39,15 @@ def expand_formulas(graph: Graph) -> Graph:
 
 def _mixes_rows(node: Node) -> bool:
     """Return whether an op does not say how it computes block by block."""
-    axes = [row_axis(value.type) for value in node.operands]
-    if axes == [None] * len(axes):
+    sides = node.operands, node.results
+    try:
+        operands, results = ([row_axis(value.type) for value in side] for side in sides)
+    except ValueError:  # which the analysis refuses
+        return False
+    if operands == [None] * len(operands):
         return False
     rule = axis_rule(node.op, [value.type for value in node.operands], node.params)
     if rule is None:
         return True
-    pairs = zip(rule.operands, axes, strict=True)
+    pairs = [*zip(rule.operands, operands, strict=True), *zip(rule.results, results, strict=True)]
     return any(axis is not None and text[axis] == MIXED for text, axis in pairs)

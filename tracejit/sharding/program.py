@@ -46,20 +46,56 @@ class Program(NamedTuple):
     stages: tuple[CompiledStage, ...]
     results: tuple[Source, ...]
 
+    def takes(self, arguments: Sequence[Any]) -> bool:
+        """Return whether Python would take the same branches with these arguments, given by the
+        number of the input: what it decides by is computed here."""
+        decided = self.recording.decided
+        if not decided:
+            return True
+        values: dict[str, Any] = {}
+        for one in self.stages:
+            if one.stage.level == 0 and not one.stage.is_map:
+                values["head"] = one(*[arguments[source.number] for source in one.stage.inputs])
+        pairs = zip(self.results[-len(decided) :], decided, strict=True)
+        return all(_taken(source, arguments, values) == outcome for source, outcome in pairs)
+
     def __str__(self) -> str:
-        return "\n".join(f"# {title(one.stage)}\n{one.kernel.source}" for one in self.stages)
+        """The functions of the stages, each under a line that says where it runs."""
+        return "\n\n".join(f"# {title(one.stage)}\n{_body(one.kernel)}" for one in self.stages)
 
     def graphs(self) -> str:
         """The graphs of the stages as text."""
         return "\n".join(f"{title(s.stage)}\n{print_graph(s.stage.graph)}" for s in self.stages)
 
 
+def _taken(source: Source, arguments: Sequence[Any], values: dict[str, Any]) -> Any:
+    """What Python decides by, of what is known before any block is."""
+    if source.kind == "constant":
+        return source.data
+    if source.kind == "argument":
+        return arguments[source.number]
+    return values[source.kind][source.number]
+
+
 def title(stage: Stage) -> str:
-    """One line that says what a stage does."""
+    """One line that says where a stage runs, and what becomes of its results."""
+    rounds = f"after {stage.level} round{'s' * (stage.level != 1)} of combining"
+    when = rounds if stage.level else "at first"
     if not stage.is_map:
-        return f"once, after {stage.level} rounds of combining"
-    words = f"on every block, after {stage.level} rounds of combining"
-    return words + (f"; parts are combined by {', '.join(stage.combine)}" if stage.combine else "")
+        return f"{when}, once"
+    words = [f"{one} by {ufunc}" for one, ufunc in zip(_names(stage), stage.combine, strict=False)]
+    return f"{when}, on every block" + (f"; combined: {', '.join(words)}" if words else "")
+
+
+def _names(stage: Stage) -> list[str]:
+    return [value.name for value in stage.graph.outputs]
+
+
+def _body(kernel: Kernel) -> str:
+    """The function of a stage and its constants, without the head and the seal of its module."""
+    text = kernel.source
+    first = text.index("\n}\n", text.index("\nSIGNATURE = ")) + 3
+    return text[first : text.rindex("# tracejit sha256")].strip()
 
 
 def compile_program(

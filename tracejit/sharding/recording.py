@@ -6,6 +6,7 @@ its inputs comes from.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +18,7 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.location import Origin
 from tracejit.ir.sizes import SMALLEST, Sizes
 from tracejit.ir.types import ArrayType
-from tracejit.ops.branches import ENSURE
+from tracejit.ops.branches import DECIDE, ENSURE
 from tracejit.ops.sized import arange
 from tracejit.ops.weak import SIZE
 from tracejit.passes.driver import run_in_turn
@@ -27,13 +28,16 @@ from tracejit.runtime.dispatch import Output
 from tracejit.sharding.formulas import expand_formulas
 from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.trace_tree import RecordedCall
-from tracejit.specialise.tracer import Tracer
-from tracejit.support.errors import Where, fail
+from tracejit.specialise.tracer import TRIES, Tracer
+from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.support.options import Options
 from tracejit.trace.decisions import Hidden
+from tracejit.trace.signature import Leaf
 
 INT: Final = ArrayType((), np.dtype("i8"), "weak")
 FIRST_ROW: Final = "first_row"
+ROWS: Final = "n"
+"""The name of the symbol of the rows."""
 
 
 class Input(NamedTuple):
@@ -54,7 +58,10 @@ class Input(NamedTuple):
 
 class SplitRecording(NamedTuple):
     """A function recorded on split arguments: the graph, its inputs, how the user's results are
-    built of its outputs, and whether what the function captures is still what it was."""
+    built of its outputs, and whether what the function captures is still what it was.
+
+    The last outputs of the graph are what Python has `decided` by, with these outcomes.
+    """
 
     graph: Graph
     origin: Origin
@@ -62,8 +69,14 @@ class SplitRecording(NamedTuple):
     outputs: Sequence[Output]
     places: Sequence[tuple[int, ...]]
     recorded: RecordedCall
+    decided: Sequence[Any] = ()
 
-    def holds(self) -> bool:
+    def holds(self, rows: int) -> bool:
+        """Return whether it is right for so many rows and what the function captures now."""
+        sizes = self.recorded.sizes
+        return sizes is not None and sizes.hold({ROWS: rows}) and self.is_unchanged()
+
+    def is_unchanged(self) -> bool:
         """Return whether what the function captures is unchanged."""
         guard = self.recorded.captures.guard()
         return guard is None or guard()
@@ -81,19 +94,8 @@ def record_split(
 
     Raises what the function raises, and UnsupportedError where it needs the number of rows.
     """
-    sizes = Sizes()
-    sizes.stay_free = True
-    count = sizes.symbol(max(rows, SMALLEST), "n")
-    leaves = []
-    for leaf in request.call.leaves:
-        if leaf.name in split:
-            assert leaf.type is not None
-            shape: list[Any] = list(leaf.type.shape)
-            shape[split[leaf.name]] = count
-            leaf = leaf._replace(type=ArrayType(tuple(shape), leaf.type.dtype, leaf.type.form))
-        leaves.append(leaf)
-    call = request.call._replace(leaves=leaves)
-    one = Tracer(callee, options).record(request._replace(call=call, sizes=sizes))
+    tracer = Tracer(callee, options)
+    one, sizes, leaves = _recorded(tracer, request, split, rows)
     if sizes.free() != [0]:
         reason = sizes.reasons.get(0)
         where = reason if type(reason) is Where else None
@@ -103,7 +105,7 @@ def record_split(
         raise fail("rows-effect", None, function=callee.name)
     recorded = finished.recorded
     inputs = []
-    names = {leaf.name for leaf in call.leaves}
+    names = {leaf.name for leaf in leaves}
     hidden = {each.value: each for each in one.hidden}
     for value in recorded.graph.inputs:
         if value is recorded.seed:
@@ -113,17 +115,49 @@ def record_split(
     seeds = {} if recorded.seed is None else {recorded.seed: one_of(recorded.seed.type)}
     sizes.is_over = False
     try:
-        graph, inputs = _prepared(recorded.graph, inputs, seeds)
+        graph, inputs, decided = _prepared(recorded.graph, inputs, seeds)
     finally:
         sizes.end()
-    return SplitRecording(graph, recorded.origin, inputs, finished.outputs, finished.places, one)
+    return SplitRecording(
+        graph, recorded.origin, inputs, finished.outputs, finished.places, one, decided
+    )
+
+
+def _recorded(
+    tracer: Tracer,
+    request: SpecialisationRequest,
+    split: Mapping[str, int],
+    rows: int,
+    tries: int = TRIES,
+) -> tuple[RecordedCall, Sizes, list[Leaf]]:
+    """The recording with its sizes and arguments. It is tried again where random numbers were drawn
+    meanwhile, because the threads of a cluster in this process draw some."""
+    sizes = Sizes()
+    sizes.stay_free = True
+    count = sizes.symbol(max(rows, SMALLEST), ROWS)
+    leaves = []
+    for leaf in request.call.leaves:
+        if leaf.name in split:
+            assert leaf.type is not None
+            shape: list[Any] = list(leaf.type.shape)
+            shape[split[leaf.name]] = count
+            leaf = leaf._replace(type=ArrayType(tuple(shape), leaf.type.dtype, leaf.type.form))
+        leaves.append(leaf)
+    call = request.call._replace(leaves=leaves)
+    try:
+        return tracer.record(request._replace(call=call, sizes=sizes)), sizes, leaves
+    except TracejitError as error:
+        if error.row != "random" or threading.active_count() == 1 or not tries:
+            raise
+    return _recorded(tracer, request, split, rows, tries - 1)
 
 
 def _prepared(
     graph: Graph, inputs: list[Input], seeds: Mapping[Value, Any]
-) -> tuple[Graph, list[Input]]:
+) -> tuple[Graph, list[Input], list[Any]]:
     """The graph with sizes as inputs, row numbers counted from the first row of the block, and
-    without what nothing needs."""
+    without what nothing needs; the outcomes of decisions, the numbers they were made by being the
+    last of its outputs."""
     new_inputs: dict[Any, Input] = {}
 
     def size_input(new: Graph, size: Any) -> Value:
@@ -143,15 +177,23 @@ def _prepared(
             return [emit(new, node, "add", (rows, new_inputs[FIRST_ROW].value))]
         return None
 
-    graph = expand_formulas(run_in_turn(rebuild(graph, _as_it_is, seeds), EXACT_PASSES))
+    decided: list[tuple[Value, Any]] = []
+
+    def without_effects(
+        new: Graph, node: Node, operands: tuple[Value, ...]
+    ) -> Sequence[Value] | None:
+        if node.op is DECIDE:
+            decided.append((operands[0], node.params["outcome"]))
+            return [new.constant(node.params["outcome"])]
+        return [new.constant(True)] if node.op is ENSURE else None  # what nothing reads is left out
+
+    graph = rebuild(graph, without_effects, seeds)
+    graph.outputs = [*graph.outputs, *[value for value, _ in decided]]
+    graph = expand_formulas(run_in_turn(graph, EXACT_PASSES))
     new = rebuild(graph, rewrite)
     new = run_in_turn(new, EXACT_PASSES)
     new.assign_names()
     by_name = {value.name: value for value in new.inputs}
     found = [*inputs, *new_inputs.values()]
-    return new, [one._replace(value=by_name[one.value.name]) for one in found]
-
-
-def _as_it_is(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-    """Change nothing, but for what only raises where nothing reads it, which is left out."""
-    return [new.constant(True)] if node.op is ENSURE else None
+    named = [one._replace(value=by_name[one.value.name]) for one in found]
+    return new, named, [outcome for _, outcome in decided]

@@ -43,10 +43,10 @@ def _operations(found: Analysis, value: Value) -> int:
     nodes: set[Node] = set()
     remaining = [value]
     while remaining:
-        node = remaining.pop().node
-        if node is not None and node not in nodes and found.is_computed_in_blocks(node):
-            nodes.add(node)
-            remaining.extend(node.operands)
+        one = remaining.pop()
+        if one.node is not None and one.node not in nodes and found.is_computed_in_blocks(one):
+            nodes.add(one.node)
+            remaining.extend(one.node.operands)
     return sum(
         node.op.cost(*[operand.type for operand in node.operands], **node.params) for node in nodes
     )

@@ -107,7 +107,7 @@ class _Cutter:
                 return False
             if value in self.kept and found.of(value).level < level:
                 return True
-            return value.node is None or not found.is_computed_in_blocks(value.node)
+            return value in found.combined or not found.is_computed_in_blocks(value)
 
         nodes, inputs = self._slice(outputs, is_given)
         if outputs and not any(found.of(value).is_split for value in inputs):
@@ -164,6 +164,8 @@ class _Cutter:
         combine = [self.found.combined[v] for v in outputs if v in self.found.combined]
         combine = combine if kind == "map" else []
         name = f"{self.graph.name}_{kind}_{level}"
+        for value in outputs:  # the same name in all stages
+            value.label = value.label or value.name
         graph = extract(self.graph, name, inputs, outputs, nodes=nodes)
         sources = tuple(self._source(value) for value in inputs)
         for number, value in enumerate(outputs):

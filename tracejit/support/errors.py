@@ -239,8 +239,8 @@ ERRORS: dict[str, Row] = {
         ValueNeededError,
         "{function} needs the number of rows, {rows}, or an array of so many.",
         "every block has some of the rows, and what is computed must be right for any number.",
-        "write x.shape[0], tracejit.numpy.arange and *_like; pass arrays of {rows} rows as Dask "
-        "arrays with the same chunks.",
+        "write x.shape[0] for len(x), tracejit.numpy.arange and *_like; pass arrays of {rows} rows "
+        "as Dask arrays with the same chunks.",
     ),
     "rows-effect": Row(
         UnsupportedError,
@@ -265,6 +265,13 @@ ERRORS: dict[str, Row] = {
         "{what} is {article} {kind}, not an array.",
         "tracejit records arrays, numbers and containers of them (dicts, list, tuple, NamedTuple, "
         "dataclass, slice); strings, sets, None, enums and other hashables select a kernel.",
+        "{fix}",
+    ),
+    "dask": Row(
+        ArgumentError,
+        "{what} is a Dask {kind}, which is computed later.",
+        "this function computes at once, on NumPy arrays; those of tracejit.dask compute Dask "
+        "arrays block by block.",
         "{fix}",
     ),
     "not-callable": Row(

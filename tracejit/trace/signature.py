@@ -39,7 +39,7 @@ from tracejit.trace.draws import is_generator
 from tracejit.trace.sparse_products import is_sparse
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
-from tracejit.trace.wrapped import is_wrapped
+from tracejit.trace.wrapped import is_of_dask, is_wrapped, of_dask
 
 Role = Literal["array", "scalar", "number", "static", "variable", "generator", "sparse"]
 
@@ -334,6 +334,8 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
         if known.form == "weak":
             return ("static", None) if kind is bool else ("number", known)
         return ("scalar" if known.form == "scalar" else "array"), known
+    if is_of_dask(kind):
+        raise of_dask(value, f"argument {path} of {function}", path)
     try:
         hash(value)
     except TypeError:

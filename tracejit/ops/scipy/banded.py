@@ -12,6 +12,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import axes
 from tracejit.ops.creation import as_array
 from tracejit.ops.op import Op, answer
 from tracejit.ops.products import check_sizes, conj
@@ -100,6 +101,7 @@ solve_banded: Op = linalg_op(
     ),
     probe=lambda ab, b, **params: sl.solve_banded((1, 1), np.ones((3, 2), ab.dtype) + _RAISED, b),
     handles=False,
+    axes=axes.sides,
 )
 
 
@@ -150,6 +152,7 @@ solveh_banded: Op = linalg_op(
         lambda g, x, ab, b, lower=False, **rest: solveh_banded(ab, g, lower=lower),
     ),
     probe=lambda ab, b, **params: sl.solveh_banded(np.ones((1, 2), ab.dtype), b),
+    axes=axes.sides,
 )
 
 # Toeplitz matrices
@@ -194,6 +197,7 @@ solve_toeplitz: Op = linalg_op(
     ),
     probe=lambda c, r, b, **params: sl.solve_toeplitz((c + _FIRST, r), b),
     handles=False,
+    axes=axes.sides,
 )
 
 
@@ -240,4 +244,5 @@ solve_circulant: Op = linalg_op(
         lambda v, x, c, b: solve_circulant(c, v),
     ),
     probe=lambda c, b: sl.solve_circulant(c + _FIRST, b),
+    axes=axes.sides,
 )

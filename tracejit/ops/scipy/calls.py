@@ -112,14 +112,15 @@ def linalg_op(
     batch: Any = None,
     cost: Callable[..., int] | None = None,
     assumes_shape: bool = False,
+    axes: str | Callable[..., str | None] | None = None,
 ) -> Op:
     """The op of one function of scipy.linalg, or of another `module` of SciPy's.
 
     `shape` gives the shape of the result, or a list of them, for the operands' types and the
     parameters. `places` spells the operands, `suffix(types, **params)` what follows the
-    call; `source` replaces both. `infer` replaces the probe; `batch` and `assumes_shape` are as in
-    an Op, and functions of one matrix take a stack where SciPy does. `handles` False: calls of the
-    function are read elsewhere.
+    call; `source` replaces both. `infer` replaces the probe; `batch`, `axes` and `assumes_shape`
+    are as in an Op, and functions of one matrix take a stack where SciPy does. `handles` False:
+    calls of the function are read elsewhere.
     """
     places = places or ", ".join(f"{{{number}}}" for number in range(len(operands)))
     taken = hasattr(np.linalg, function.__name__)
@@ -155,17 +156,19 @@ def linalg_op(
             return in_its_container(function, operands, results)
         return results
 
+    is_of_matrices = shape in (matrix, square) and len(operands) == 1
     op: Op = defop(
         name=name,
         canonical=read_call(function, operands, keywords),
         infer=infer or by_probe,
         vjp=vjp,
         jvp=jvp,
-        batch=batch or (stacked if shape in (matrix, square) and len(operands) == 1 else None),
+        batch=batch or (stacked if is_of_matrices else None),
         source=source or spelled,
         library="scipy",
         cost=cost or _cubic,
         assumes_shape=assumes_shape,
+        axes=axes or ("...__->...__" if is_of_matrices else None),
     )
     if handles:
         answer(function, call)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
+from tracejit.ops import axes
 from tracejit.ops.creation import as_array
 from tracejit.ops.factorizations import cholesky as numpy_cholesky
 from tracejit.ops.op import Op, answer
@@ -102,6 +103,7 @@ cho_solve: Op = linalg_op(
     vjp=(_cho_solve_vjp, lambda g, x, c, b, lower, **rest: _cho_moved(g, c, b, lower)),
     probe=lambda c, b, lower, **rest: sl.cho_solve((c, lower), b),
     handles=False,
+    axes=axes.sides,
 )
 
 

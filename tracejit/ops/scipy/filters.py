@@ -17,6 +17,7 @@ import numpy as np
 import scipy.ndimage as nd
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved
 from tracejit.ops.op import Op, defop
 from tracejit.ops.updates import with_at
@@ -208,6 +209,7 @@ def _filter(name: str, vjp: Any, batch: Any) -> Op:
         vjp=(vjp, None) if weighted else vjp,
         jvp=(_tangent(name), None) if weighted else _tangent(name),
         batch=batch,
+        axes=axes.along if name.endswith("1d") else None,
         source=_spelled(name),
         library="scipy",
         cost=lambda x, *weights, **params: 20 * x.estimated_size,

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.fft as sf
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.axes import along_axes
 from tracejit.ops.batching import behind
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.infer import answered, few, normalize_axis
@@ -152,6 +153,7 @@ def _transform(
         vjp=vjp,
         jvp="linear",
         batch=lambda moved, x, axes, **params: op(x, axes=behind(axes), **params),
+        axes=along_axes,
         source=source,
         library="scipy",
         cost=lambda x, sizes, **params: 5 * x.size * max(sizes).bit_length(),
@@ -254,6 +256,7 @@ def _trigonometric(function: Any) -> Op:
         vjp=vjp,
         jvp="linear",
         batch=lambda moved, x, axes, **params: op(x, axes=behind(axes), **params),
+        axes=along_axes,
         source=source,
         library="scipy",
         cost=lambda x, sizes, **params: 5 * x.size * max(sizes).bit_length(),

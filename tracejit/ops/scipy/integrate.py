@@ -9,6 +9,7 @@ import numpy as np
 import scipy.integrate as si
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import axes
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.op import Op, answer, composite
@@ -105,6 +106,7 @@ simpson = linalg_op(
     batch=along_one_axis("simpson"),
     module="integrate",
     handles=False,
+    axes=axes.over,
 )
 
 
@@ -129,6 +131,7 @@ simpson_at: Op = linalg_op(
     jvp=(lambda v, s, y, x, axis=-1: simpson_at(v, x, axis=axis), _by_places),
     module="integrate",
     handles=False,
+    axes=axes.over,
 )
 
 

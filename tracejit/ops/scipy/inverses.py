@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape, type_of
+from tracejit.ops import axes
 from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.creation import as_array
 from tracejit.ops.factorizations import svdvals
@@ -34,6 +35,7 @@ det = linalg_op(
     sl.det,
     shape=lambda a, **params: square(a)[:-2],
     vjp=lambda g, y, a, **params: each(g * y) * np.linalg.inv(a).mT,
+    axes="...__->...",
 )
 
 # Pseudo-inverses
@@ -53,6 +55,7 @@ pinv = linalg_op(
     shape=_turned,
     vjp=lambda g, y, a, **params: _pinv_vjp(g, y, a),
     jvp=lambda v, y, a, **params: _pinv_jvp(v, y, a),
+    axes="...__->...__",
 )
 
 
@@ -123,6 +126,7 @@ lstsq = _result(
     "scipy_lstsq",
     shape=_lstsq_shape,
     vjp=(_lstsq_vjp_a, _lstsq_vjp_b),
+    axes=axes.sides,
 )
 
 
@@ -145,6 +149,11 @@ def _reshaped(types: Sequence[ArrayType], **params: Any) -> str:
     return "[1].reshape(())" + ("" if kind is None or kind.form == "array" else "[()]")
 
 
+def _residual_axes(types: Sequence[ArrayType], **params: Any) -> str:
+    columns = axes.letters_of(types[1])[1:]
+    return axes.text_of(["_" * types[0].ndim, ["_", *columns]], columns)
+
+
 residuals = _result(
     1,
     "lstsq_residuals",
@@ -155,6 +164,7 @@ residuals = _result(
         _residuals_vjp_a,
         lambda g, y, a, b, **params: -2.0 * np.real(g) * conj(_off(a, b, **params)),
     ),
+    axes=_residual_axes,
 )
 rank = _result(2, "lstsq_rank", shape=lambda a, b, **params: (), vjp=())
 singular_values = _result(
@@ -218,6 +228,7 @@ matrix_norm = linalg_op(
     vjp=lambda g, y, a, ord, **params: g * _slopes(a, ord),
     probe=lambda a, **params: np.float64(1),
     cost=lambda a, **params: 2 * a.size,
+    axes=lambda types, ord, **params: ("_a" if ord == "1" else "a_") + "-> by maximum",
     **_number(", {ord}"),
 )
 

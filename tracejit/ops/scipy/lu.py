@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import axes
 from tracejit.ops.creation import as_array
 from tracejit.ops.linalg import identity_like
 from tracejit.ops.op import Op, answer
@@ -71,6 +72,9 @@ lu = linalg_op(
     keywords=("p_indices",),
     shape=_lu_shapes,
     vjp=_lu_vjp,
+    axes=lambda types, p_indices=False, **params: (
+        f"...__->...{'_' if p_indices else '__'},...__,...__"
+    ),
 )
 
 
@@ -87,6 +91,7 @@ lu_factor = linalg_op(
     sl.lu_factor,
     shape=lambda a, **params: [matrix(a), (*a.shape[:-2], min(a.shape[-2:]))],
     vjp=_lu_factor_vjp,
+    axes="...__->...__,..._",
 )
 
 
@@ -133,6 +138,7 @@ lu_solve: Op = linalg_op(
     ),
     probe=lambda a, piv, b, **params: sl.lu_solve((a, 0 * piv), b),
     handles=False,
+    axes=axes.sides,
 )
 
 

@@ -63,6 +63,7 @@ polar = linalg_op(
     keywords=("side",),
     shape=_polar_shapes,
     vjp=_polar_vjp,
+    axes="...__->...__,...__",
 )
 
 # The rotation r that brings a @ r nearest to b

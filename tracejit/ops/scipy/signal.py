@@ -8,6 +8,7 @@ import numpy as np
 import scipy.signal as ss
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import axes
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.op import Op, answer
@@ -35,6 +36,7 @@ detrend: Op = linalg_op(
     probe=lambda x, axis=-1, type="linear", bp=0: ss.detrend(x, type=type),
     module="signal",
     cost=lambda x, **params: 4 * x.size,
+    axes=axes.along,
 )
 
 # Filters along the last axis: a * y = b * x
@@ -85,6 +87,7 @@ filtered: Op = linalg_op(
     module="signal",
     handles=False,
     cost=lambda b, a, x: 2 * x.size * (b.size + a.size),
+    axes="_,_,..._->..._",
 )
 
 
@@ -128,4 +131,5 @@ savgol_filter = linalg_op(
     batch=along_one_axis("savgol_filter"),
     probe=lambda x, **params: ss.savgol_filter(np.ones((3,) * x.ndim, x.dtype), 1, 0),
     module="signal",
+    axes=axes.along,
 )

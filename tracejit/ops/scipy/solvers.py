@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import axes
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import Op
 from tracejit.ops.products import check_sizes, conj
@@ -133,6 +134,7 @@ solve = linalg_op(
         _solve_vjp_a,
         lambda g, x, a, b, **params: in_columns(np.linalg.solve, _system(a, **params).mT, g, b),
     ),
+    axes=axes.sides,
 )
 
 # Triangular matrices
@@ -185,6 +187,7 @@ solve_triangular: Op = linalg_op(
         lambda g, x, a, b, **params: _triangular_adjoint(g, a, b, **params),
     ),
     cost=lambda a, b, **params: a.size * max(b.size, 1) // max(a.shape[-1:], default=1) or 1,
+    axes=axes.sides,
 )
 
 # Matrix equations

@@ -49,6 +49,7 @@ eigh = linalg_op(
     shape=_pair_of,
     vjp=lambda g, y, a, lower=True, **params: _eigh_vjp(g, y, a, _uplo(lower)),
     handles=False,
+    axes="...__->..._,...__",
 )
 
 
@@ -63,6 +64,7 @@ eigvalsh = linalg_op(
     shape=_values_of,
     vjp=_eigvalsh_vjp,
     handles=False,
+    axes="...__->..._",
 )
 
 # Pairs of real symmetric matrices, the second positive definite: a v = w b v, v^T b v = 1
@@ -207,6 +209,7 @@ eigvals = linalg_op(
     sl.eigvals,
     shape=_values_of,
     vjp=_eigvals_vjp,
+    axes="...__->..._",
 )
 
 
@@ -225,6 +228,7 @@ eig = linalg_op(
     shape=_pair_of,
     vjp=_eig_vjp,
     handles=False,
+    axes="...__->..._,...__",
 )
 
 
@@ -262,11 +266,13 @@ svd = linalg_op(
     shape=_svd_shapes,
     vjp=lambda g, y, a, full_matrices=True, **params: _svd_vjp(g, y, a, full_matrices),
     handles=False,
+    axes="...__->...__,..._,...__",
 )
 svdvals = linalg_op(
     sl.svdvals,
     shape=lambda a, **params: (*matrix(a)[:-2], min(a.shape[-2:])),
     vjp=lambda g, y, a, **params: _svdvals_vjp(g, y, a),
+    axes="...__->..._",
 )
 
 

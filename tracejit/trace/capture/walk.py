@@ -17,6 +17,7 @@ from tracejit.trace.capture.conditions import ConditionSet
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.reads import LABELS
+from tracejit.trace.wrapped import is_of_dask, of_dask
 
 LEAVES = 1000
 # What is one object to who hands it over: the methods of these classes do not change.
@@ -93,6 +94,8 @@ class Walk:
         if id(value) in self.visited:
             return
         self.visited[id(value)] = value
+        if self.limit is not None and is_of_dask(kind):
+            raise of_dask(value, f"the captured {name}", name, is_captured=True)
         self.modules.add(module_of(value))
         if kind is FunctionType:
             self.names.add(value.__name__)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special as sc
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved, aligned
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.infer import broadcast_shapes
@@ -82,6 +83,11 @@ def _derivable(
         params = {key: value for key, value in params.items() if value != keywords[key]}
         return made(*map(as_array, args), order=0, **params)
 
+    def letters(types: Sequence[ArrayType], **params: Any) -> str:
+        (result,) = made.result_types(types, params)
+        extra = result.ndim - max(type.ndim for type in types)
+        return axes.broadcasting(types).replace("->", "->" + "_" * extra)
+
     rules = (*(None,) * (count - 1 - len(others)), slope, *map(by, others))
     made: Op = defop(
         name=name,
@@ -91,6 +97,7 @@ def _derivable(
         source=_spelled(name, count, polar),
         library="scipy",
         cost=lambda *types, **params: 100 * max(type.size for type in types),
+        axes=letters,
     )
     answer(called, handle)
     return made

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special as sc
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import axes
 from tracejit.ops.batching import Moved, aligned, behind
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.infer import answered, answers, broadcast_shapes, normalize_axes, reduced_shape
@@ -124,6 +125,39 @@ def _batched_logsumexp(moved: Moved, *operands: Any, axis: Axis, **params: Any) 
     return logsumexp(*lined, axis=axes, **params)
 
 
+def _logsumexp_axes(
+    types: Sequence[ArrayType], axis: Axis, keepdims: bool, return_sign: bool
+) -> str:
+    whole = ArrayType(broadcast_shapes(*[type.shape for type in types]), types[0].dtype)
+    letters = axes.mixed(axes.letters_of(whole), axis)
+    result = axes.without(letters, axis, keepdims)
+    operands = [axes.named(letters, type.shape) for type in types]
+    return axes.text_of(operands, *[result] * (1 + return_sign))
+
+
+def _greatest(x: Any, axis: Axis) -> Any:
+    """The largest elements, zero where that is infinite: what can be subtracted."""
+    largest = np.max(x, axis=axis, keepdims=True)
+    return np.where(np.isfinite(largest), largest, 0.0)
+
+
+def _logsumexp_formula(a: Any, *weights: Any, axis: Axis, keepdims: bool, return_sign: bool) -> Any:
+    """The logarithm of a sum of exponentials beside the largest; NotImplemented for complex
+    numbers."""
+    if any(x.dtype.kind == "c" for x in (a, *weights)):
+        return NotImplemented
+    if weights:
+        a = np.where(weights[0] == 0, -np.inf, a)
+    largest = _greatest(a, axis)
+    powers = np.exp(a - largest)
+    total = np.sum(powers * weights[0] if weights else powers, axis=axis, keepdims=True)
+    size = np.abs(total) if return_sign else total
+    log = np.where(size == 0, -np.inf, np.log(np.where(size == 0, 1.0, size))) + largest
+    results = [log, np.sign(total)][: 1 + return_sign]
+    results = [x if keepdims else np.squeeze(x, axis) for x in results]
+    return tuple(results) if return_sign else results[0]
+
+
 logsumexp: Op = defop(
     name="logsumexp",
     infer=_logsumexp_type,
@@ -132,6 +166,8 @@ logsumexp: Op = defop(
     source=_logsumexp_source,
     library="scipy",
     cost=lambda *types, **params: 60 * max(type.size for type in types),
+    axes=_logsumexp_axes,
+    formula=_logsumexp_formula,
 )
 
 
@@ -158,7 +194,7 @@ def _total(x: Any, axis: Axis) -> Any:
     return np.sum(x, axis=axis, keepdims=True)
 
 
-def _along(function: Callable[..., Any], vjp: Any) -> Op:
+def _along(function: Callable[..., Any], vjp: Any, formula: Any) -> Op:
     """The op of a function that keeps the shape of its argument."""
 
     def infer(x: ArrayType, axis: Axis) -> ArrayType:
@@ -177,13 +213,33 @@ def _along(function: Callable[..., Any], vjp: Any) -> Op:
         canonical=canonical,
         infer=infer,
         vjp=vjp,
+        formula=formula,
         batch=batched,
         source=lambda types, axis: f"scipy.special.{function.__name__}({{0}}{_spelled(axis)})",
         library="scipy",
         cost=lambda x, **params: 40 * x.size,
+        axes=axes.along,
     )
     return made
 
 
-softmax = _along(sc.softmax, lambda g, y, x, axis: y * (g - _total(g * y, axis)))
-log_softmax = _along(sc.log_softmax, lambda g, y, x, axis: g - np.exp(y) * _total(g, axis))
+def _softmax_formula(x: Any, axis: Axis) -> Any:
+    powers = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return powers / _total(powers, axis)
+
+
+def _log_softmax_formula(x: Any, axis: Axis) -> Any:
+    beside = x - _greatest(x, axis)
+    return beside - np.log(_total(np.exp(beside), axis))
+
+
+softmax = _along(
+    sc.softmax,
+    vjp=lambda g, y, x, axis: y * (g - _total(g * y, axis)),
+    formula=_softmax_formula,
+)
+log_softmax = _along(
+    sc.log_softmax,
+    vjp=lambda g, y, x, axis: g - np.exp(y) * _total(g, axis),
+    formula=_log_softmax_formula,
+)
