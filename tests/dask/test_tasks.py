@@ -41,7 +41,10 @@ def test_a_block_that_raises_is_named_with_the_line() -> None:
     with pytest.raises(RuntimeError, match="Singular matrix") as caught:
         summed(da.from_array(singular, chunks=(2, 2, 2)))
     text = str(caught.value)
-    assert "solved failed on block 1, rows 2 to 3: at solved:1  return np.sum(np.linalg.inv(a))" in text
+    assert (
+        "solved failed on block 1, rows 2 to 3: at solved:1  return np.sum(np.linalg.inv(a))"
+        in text
+    )
     assert "LinAlgError" in text and type(caught.value).__name__ == "BlockError"
 
 
