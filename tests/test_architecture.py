@@ -45,7 +45,9 @@ MOST_QUESTIONS = 0
 OF_THE_BASE_CLASS = re.compile(r"\bis (not )?Tensor\b|\bin [({][^)}]*\bTensor\b")
 
 RUNTIME_DEPENDENCIES = {"numpy", "astor"}
-MAY_IMPORT_EXTRAS = ("tracejit.cli", "tracejit.dask", "tracejit.demo", "tracejit.scipy", "tracejit.ops.scipy")
+MAY_IMPORT_EXTRAS = (
+    "tracejit.cli", "tracejit.dask", "tracejit.demo", "tracejit.scipy", "tracejit.ops.scipy",
+)  # fmt: skip
 
 # A module is tested by the file of the same place and name under tests/, or by the one named here.
 TESTED_ELSEWHERE: dict[str, str] = {

@@ -14,7 +14,6 @@ import pytest
 
 import tracejit as tj
 
-pytestmark = pytest.mark.usefixtures("no_files")
 
 
 def lines(count: int) -> Callable[[Any], Any]:

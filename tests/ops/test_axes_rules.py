@@ -62,6 +62,7 @@ MORE: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
 UNSPLIT = {
     reason: words.split()
     for reason, words in {
+        "is made after functions are cut into stages": "masked_product",
         "takes and gives numbers": """
             as_scalar as_element as_array as_integer size python_add python_sub python_mul
             python_truediv python_floordiv python_mod python_pow python_and python_or python_xor

@@ -359,6 +359,8 @@ PUBLIC: dict[str, Callable[[], Any]] = {
 
 # A graph that is broken is not the user's doing.
 NOT_PUBLIC = {"graph", "not-importable", "strict"}
+# Those of split arrays are in tests/sharding/test_analysis.py and tests/dask.
+NOT_PUBLIC |= {"block", "dask-arguments", "rows-effect", "rows-needed", "sharding"}
 
 
 def test_every_row_is_triggered() -> None:

@@ -69,7 +69,7 @@ class Program(NamedTuple):
 
 
 def _taken(source: Source, arguments: Sequence[Any], values: dict[str, Any]) -> Any:
-    """What Python decides by, of what is known before any block is."""
+    """The number that Python decides by, of those that are known before any block is."""
     if source.kind == "constant":
         return source.data
     if source.kind == "argument":
