@@ -1,3 +1,4 @@
+# ruff: noqa: E501  tables of one-line texts
 """Functions of data in rows, as users write them, with data: losses of models and statistics.
 
 `FUNCTIONS` has each by its name, with a maker of its arguments for so many rows, and the arguments

@@ -135,7 +135,14 @@ def missing_values(X):
 
 @on(regression)
 def results_of_all_kinds(w, X, y):
-    return {"w": w, "X": X, "scores": X @ w, "mean": y.mean(), "rows": y.shape[0], "two": [2 * w, y]}
+    return {
+        "w": w,
+        "X": X,
+        "scores": X @ w,
+        "mean": y.mean(),
+        "rows": y.shape[0],
+        "two": [2 * w, y],
+    }
 
 
 @on(lambda pick, rows: (table(pick, rows, 2, 3),), 0)

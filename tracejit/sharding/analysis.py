@@ -105,6 +105,10 @@ def _place(found: Analysis, node: Node) -> None:
     if isinstance(node.op, ControlFlow):
         refuse(found.graph, node, "its body runs on rows")
     if node.op is arange:  # from the first row of the block on
+        count: Any = node.results[0].type.shape[0]
+        ((_, elements),) = count.key
+        if elements != 1:
+            refuse(found.graph, node, f"it counts {elements} elements for each row")
         found.placements[node.results[0]] = Placement(True, level)
         return
     letter, rule = _letter(found, node)

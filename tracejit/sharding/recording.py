@@ -170,12 +170,21 @@ def _prepared(
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         if node.op is SIZE and type(node.params["value"]) is Dim:
             return [size_input(new, node.params["value"])]
-        if node.op is arange and type(node.params["stop"]) is Dim:
+        if node.op is arange:
+            return row_numbers(new, node)
+        return None
+
+    def row_numbers(new: Graph, node: Node) -> Sequence[Value] | None:
+        start, stop, dtype = (node.params[name] for name in ("start", "stop", "dtype"))
+        first, length = (0, stop - start) if type(start) is Dim else (start, stop)
+        rows = emit(new, node, arange, (), start=first, stop=length, dtype=dtype)
+        if type(start) is Dim:
+            rows = emit(new, node, "add", (rows, size_input(new, start)))
+        if type(stop - start) is Dim:
             if not new_inputs.get(FIRST_ROW):
                 new_inputs[FIRST_ROW] = Input(new.add_input(FIRST_ROW, INT))
-            rows = new.copy_node(node, operands).results[0]
-            return [emit(new, node, "add", (rows, new_inputs[FIRST_ROW].value))]
-        return None
+            rows = emit(new, node, "add", (rows, new_inputs[FIRST_ROW].value))
+        return [rows]
 
     decided: list[tuple[Value, Any]] = []
 

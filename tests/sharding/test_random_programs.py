@@ -1,0 +1,20 @@
+"""Random functions of data in rows: what is not refused is what NumPy computes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sharding.random_programs import wrongs
+
+pytestmark = pytest.mark.usefixtures("no_files")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_blocks_compute_what_the_whole_computes(seed: int) -> None:
+    assert [str(one) for one in wrongs(seed)] == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(1000, 6000))
+def test_more_of_them(seed: int) -> None:
+    assert [str(one) for one in wrongs(seed)] == []
