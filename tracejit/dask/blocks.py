@@ -13,7 +13,7 @@ from typing import Any
 
 import dask
 from dask.core import flatten
-from dask.task_spec import DataNode, GraphNode, Task
+from dask.task_spec import DataNode, GraphNode, Task, TaskRef
 
 Key = Any
 """A key of a Dask graph: a name, or a name with numbers."""
@@ -32,6 +32,15 @@ class BlockTasks:
         self.graph: dict[Key, Any] = {}
         for array in optimised:
             self.graph.update(array.__dask_graph__())
+        # Optimised graphs only name the futures of persisted arrays; these keep them alive.
+        self._futures = {
+            key: value
+            for array in arrays.values()
+            for layer in array.__dask_graph__().layers.values()
+            if layer.is_materialized()
+            for key, value in layer.items()
+            if isinstance(value, TaskRef)
+        }
         self.keys: dict[Any, list[Key]] = {
             name: list(flatten(array.__dask_keys__()))
             for name, array in zip(arrays, optimised, strict=True)
@@ -41,7 +50,7 @@ class BlockTasks:
             name: range(len(keys)) if name in split else [SHARED] * len(keys)
             for name, keys in self.keys.items()
         }
-        self._own: dict[int, list[GraphNode]] = {}
+        self._own: dict[int, dict[Key, GraphNode]] = {}
         self._shared: list[Key] = []
         # Without optimisation (optimization.fuse.active) they may be no GraphNodes: left alone.
         if all(isinstance(node, GraphNode) for node in self.graph.values()):
@@ -66,12 +75,10 @@ class BlockTasks:
                 continue
             for other in node.dependencies:
                 need(other, needs[key])
-            if isinstance(node, DataNode):
-                continue
-            if needs[key] == SHARED or getattr(node, "block_fusion", False):
+            if needs[key] != SHARED and not getattr(node, "block_fusion", False):
+                self._own.setdefault(needs[key], {})[key] = node
+            elif not isinstance(node, DataNode):
                 self._shared.append(key)
-            else:
-                self._own.setdefault(needs[key], []).append(node)
 
     def shared(self, level: int) -> dict[Key, Key]:
         """The keys at a level of the tasks that are shared by blocks."""
@@ -83,18 +90,21 @@ class BlockTasks:
         """The tasks that are shared by blocks, at a level, and all data."""
         renamed = self.shared(level)
         found = {new: self.graph[key].substitute(renamed, key=new) for key, new in renamed.items()}
-        own = {node.key for nodes in self._own.values() for node in nodes}
+        own = {key for nodes in self._own.values() for key in nodes}
         found.update((k, v) for k, v in self.graph.items() if k not in own and k not in renamed)
-        return found
+        return {**found, **self._futures}
 
     def joined(self, task: Task, place: int, renamed: Mapping[Key, Key]) -> GraphNode:
         """A task of a stage with those that only its block needs; `renamed` are the shared."""
-        own = self._own.get(place)
-        if not own:
-            return task
-        if renamed:
-            own = [node.substitute(renamed) for node in own]
-        return Task.fuse(*own, task, key=task.key)
+        own = self._own.get(place, {})
+        found: dict[Key, GraphNode] = {}
+        remaining = list(task.dependencies)
+        while remaining:
+            key = remaining.pop()
+            if key in own and key not in found:
+                found[key] = own[key].substitute(renamed) if renamed else own[key]
+                remaining.extend(own[key].dependencies)
+        return Task.fuse(*found.values(), task, key=task.key) if found else task
 
 
 def _at_level(key: Key, level: int) -> Key:

@@ -60,6 +60,8 @@ class IndexShapeError(ShapeError, IndexError):
 class AxisShapeError(IndexShapeError, AxisError):
     """An axis that is out of range."""
 
+    __str__ = Exception.__str__  # NumPy's reads a slot that a pickle by tblib, as Dask's are, loses
+
 
 class MatrixShapeError(ShapeError, LinAlgError):
     """Matrices whose shapes do not fit."""
