@@ -15,7 +15,6 @@ import pytest
 import tracejit as tj
 
 
-
 def lines(count: int) -> Callable[[Any], Any]:
     """A function of so many lines, of which no two are alike."""
     steps = [f"    x{k + 1} = np.{('sin', 'tanh')[k % 3 % 2]}(x{k} * {k}.5)" for k in range(count)]

@@ -100,7 +100,8 @@ class SplitProgram:
             np.concatenate(found, axis=row_axis(type)) if row_axis(type) is not None else found
             for found, type in zip(results, types, strict=True)
         ]
-        made = dict(zip(map(tuple, self.recording.places), joined, strict=True))
+        places = map(tuple, self.recording.places)
+        made = dict(zip(places, joined, strict=False))  # not what Python decides by
         built = [_built(output, made) for output in self.recording.outputs]
         return built[0] if len(built) == 1 else tuple(built)
 

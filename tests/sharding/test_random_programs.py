@@ -6,8 +6,6 @@ import pytest
 
 from tests.sharding.random_programs import wrongs
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 
 @pytest.mark.parametrize("seed", range(60))
 def test_blocks_compute_what_the_whole_computes(seed: int) -> None:

@@ -113,14 +113,16 @@ def record_split(
         leaf_name = value.name if value.name in names and value not in hidden else ""
         inputs.append(Input(value, leaf_name, hidden.get(value)))
     seeds = {} if recorded.seed is None else {recorded.seed: one_of(recorded.seed.type)}
+    leaves_read = [leaf for output in finished.outputs for leaf in output.leaves]
+    read = {tuple(value) for kind, value in leaves_read if kind == "result"}
+    wanted = [k for k, place in enumerate(finished.places) if tuple(place) in read]
     sizes.is_over = False
     try:
-        graph, inputs, decided = _prepared(recorded.graph, inputs, seeds)
+        graph, inputs, decided = _prepared(recorded.graph, inputs, seeds, wanted)
     finally:
         sizes.end()
-    return SplitRecording(
-        graph, recorded.origin, inputs, finished.outputs, finished.places, one, decided
-    )
+    found = [finished.places[k] for k in wanted]
+    return SplitRecording(graph, recorded.origin, inputs, finished.outputs, found, one, decided)
 
 
 def _recorded(
@@ -153,11 +155,11 @@ def _recorded(
 
 
 def _prepared(
-    graph: Graph, inputs: list[Input], seeds: Mapping[Value, Any]
+    graph: Graph, inputs: list[Input], seeds: Mapping[Value, Any], wanted: Sequence[int]
 ) -> tuple[Graph, list[Input], list[Any]]:
     """The graph with sizes as inputs, row numbers counted from the first row of the block, and
-    without what nothing needs; the outcomes of decisions, the numbers they were made by being the
-    last of its outputs."""
+    without what the `wanted` outputs do not need; the outcomes of decisions, the numbers they were
+    made by being the last of its outputs."""
     new_inputs: dict[Any, Input] = {}
 
     def size_input(new: Graph, size: Any) -> Value:
@@ -197,7 +199,7 @@ def _prepared(
         return [new.constant(True)] if node.op is ENSURE else None  # what nothing reads is left out
 
     graph = rebuild(graph, without_effects, seeds)
-    graph.outputs = [*graph.outputs, *[value for value, _ in decided]]
+    graph.outputs = [*[graph.outputs[k] for k in wanted], *[value for value, _ in decided]]
     graph = expand_formulas(run_in_turn(graph, EXACT_PASSES))
     new = rebuild(graph, rewrite)
     new = run_in_turn(new, EXACT_PASSES)
