@@ -234,8 +234,7 @@ def test_several_threads_call_one_function() -> None:
     found: list[Any] = []
 
     def run(rows: int) -> None:
-        for _ in range(3):
-            found.append(slope(W, blocks(X, rows), blocks(Y, rows)))
+        found.extend(slope(W, blocks(X, rows), blocks(Y, rows)) for _ in range(3))
 
     threads = [threading.Thread(target=run, args=(rows,)) for rows in (97, 50, 14, 7, 33, 20)]
     for thread in threads:

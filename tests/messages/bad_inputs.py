@@ -15,6 +15,7 @@ import scipy.linalg
 import scipy.optimize
 
 import tracejit as tj
+import tracejit.dask as td
 
 X = np.array([1.0, 2.0, 3.0])
 TABLE = np.arange(3.0)
@@ -295,4 +296,12 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "watching an array": watched_array,
     "a tape used twice": tape_used_twice,
     "a tape asked for arrays": tape_of_arrays,
+    # Dask arrays
+    "rows in other blocks": lambda: td.function(np.add)(ROWS, ROWS.rechunk((1, 3))),
+    "two axes in blocks": lambda: td.function(np.sum)(ROWS.rechunk((2, 1))),
+    "a singular block": lambda: td.function(lambda x: np.sum(np.linalg.inv(x)))(
+        dask.array.zeros((4, 2, 2), chunks=(2, 2, 2))
+    ),
+    "rows that are sorted": lambda: td.function(lambda x: np.sort(x, axis=0))(ROWS),
+    "as many numbers as rows": lambda: td.function(lambda x: x + np.ones(len(x))[:, None])(ROWS),
 }

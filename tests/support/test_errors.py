@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+import tracejit.dask as td
 from tests.interpret import run
 from tracejit.autodiff.adjoint import gradients
 from tracejit.ir.types import parse_type
@@ -27,6 +28,8 @@ from tracejit.specialise.strict_mode import python_must_raise
 from tracejit.support.errors import ERRORS, TracejitError, Where, fail, without_frames
 
 VECTOR = np.arange(3.0)
+ROWS = dask.array.ones((4, 3), chunks=(2, 3))
+VARIABLE = tj.Variable(1.0)
 MYSTERY = Op(name="mystery", infer=lambda x: x, source="np.sinh({0})")
 
 
@@ -309,6 +312,13 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "size-needed": lambda: tj.function(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),
     "not-an-array": lambda: tj.function(lambda x: x)(bytearray(2)),
     "dask": lambda: tj.grad(lambda w, x: np.sum(x @ w))(VECTOR, dask.array.ones((2, 3))),
+    "dask-arguments": lambda: td.function(np.add)(ROWS, ROWS.rechunk((1, 3))),
+    "block": lambda: td.function(lambda x: np.sum(np.linalg.inv(x)))(
+        dask.array.zeros((4, 2, 2), chunks=(2, 2, 2))
+    ),
+    "sharding": lambda: td.function(lambda x: np.sort(x, axis=0))(ROWS),
+    "rows-needed": lambda: td.function(lambda x: x + np.ones(len(x))[:, None])(ROWS),
+    "rows-effect": lambda: td.function(lambda x: VARIABLE.assign(np.sum(x)))(ROWS),
     "not-callable": lambda: tj.function(3),
     "export": lambda: tj.export(lambda x: object, VECTOR, path="made.py", grad=False),
     "export-path": lambda: tj.export(np.sum, VECTOR, path="made"),
@@ -389,6 +399,7 @@ def test_a_row_is_triggered_by_what_users_call(row: str) -> None:
 # with-statement, is known without columns.
 WITHOUT_A_LINE = {"kernel"}
 WITHOUT_COLUMNS = {
+    "sharding",
     "impure",
     "leaked-body",
     "no-rule",
@@ -433,7 +444,7 @@ def test_no_frame_of_tracejit_stands_above_the_users(row: str) -> None:
     ours = [frame for frame in frames(caught.value) if frame.filename.startswith(package)]
     assert len(ours) <= 1
     assert all(frame.name in ("__call__", "function", "kernel", "load", "called") for frame in ours)
-    assert caught.value.__cause__ is None or row == "kernel"
+    assert caught.value.__cause__ is None or row in ("kernel", "block")
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
