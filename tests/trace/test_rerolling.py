@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -700,3 +701,23 @@ def test_values_that_change_places(f: Callable[..., Any], steps: int, rolled: in
         expected, wanted = tj.value_and_grad(fresh(f))(*args)
     np.testing.assert_allclose(value, expected)
     np.testing.assert_allclose(gradient, wanted, atol=1e-12)
+
+
+def test_steps_in_a_loop_are_released_at_once() -> None:
+    """Their nodes need not wait for garbage collection."""
+
+    def f(x, ys):
+        for y in ys:
+            x = np.tanh(x * y) + 0.1 * x
+        return np.sum(x)
+
+    def count() -> int:
+        return sum(type(one) is Node for one in gc.get_objects())
+
+    before = count()
+    gc.disable()
+    try:
+        tj.value_and_grad(fresh(f))(normal(3), normal(300))
+        assert count() - before < 300
+    finally:
+        gc.enable()

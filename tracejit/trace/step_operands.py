@@ -115,7 +115,7 @@ def may_be_promoted(initial: Value, type: ArrayType) -> bool:
 
 
 def is_row(value: Value) -> bool:
-    """Return whether a value is a part of an array at an index of numbers and slices."""
+    """Return whether a value is a row of an array."""
     node = value.node
     return (
         node is not None
