@@ -369,8 +369,6 @@ PUBLIC: dict[str, Callable[[], Any]] = {
 
 # A graph that is broken is not the user's doing.
 NOT_PUBLIC = {"graph", "not-importable", "strict"}
-# Those of split arrays are in tests/sharding/test_analysis.py and tests/dask.
-NOT_PUBLIC |= {"block", "dask-arguments", "rows-effect", "rows-needed", "sharding"}
 
 
 def test_every_row_is_triggered() -> None:
@@ -397,7 +395,7 @@ def test_a_row_is_triggered_by_what_users_call(row: str) -> None:
 
 # The line of a kernel's file is not the user's; that of a differentiation, or of a long
 # with-statement, is known without columns.
-WITHOUT_A_LINE = {"kernel"}
+WITHOUT_A_LINE = {"kernel", "block", "rows-effect"}
 WITHOUT_COLUMNS = {
     "sharding",
     "impure",
