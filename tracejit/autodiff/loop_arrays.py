@@ -34,6 +34,7 @@ from tracejit.ops.updates import UPDATES, set_item
 from tracejit.ops.weak import BINARY_OPS
 from tracejit.passes.loop_regions import Access, Affine, Bounds, NotAffine
 from tracejit.support.cost_model import costs
+from tracejit.support.errors import ShapeError
 from tracejit.trace.tensor import Tensor
 
 SIGNS: dict[Any, int] = {set_item: 0, UPDATES["add"]: 1, UPDATES["subtract"]: -1}
@@ -57,7 +58,7 @@ def at_once(recording: Any, node: Node, operands: Sequence[Any]) -> list[Any] | 
     start = len(graph.nodes)
     try:
         return _Nest(recording, node).results(operands)
-    except (NotAtOnce, NotAffine, NotForAllSteps):
+    except (NotAtOnce, NotAffine, NotForAllSteps, ShapeError):  # steps that do not fit each other
         graph.remove(graph.nodes[start:])
         return None
 
