@@ -95,13 +95,14 @@ class SplitProgram:
             for first, end in itertools.pairwise(edges)
         ]
         results = run_blocks(self.program, fixed, blocks)
-        # The numbers that Python decides by are outputs, too, behind the results.
-        types = [value.type for value in self.recording.graph.outputs][: len(results)]
+        types = [value.type for value in self.recording.graph.outputs]
         joined = [
             np.concatenate(found, axis=row_axis(type)) if row_axis(type) is not None else found
             for found, type in zip(results, types, strict=True)
         ]
-        made = dict(zip(map(tuple, self.recording.places), joined, strict=True))
+        # The numbers that Python decides by are outputs, too, behind the results.
+        count = len(self.recording.places)
+        made = dict(zip(map(tuple, self.recording.places), joined[:count], strict=True))
         built = [_built(output, made) for output in self.recording.outputs]
         return built[0] if len(built) == 1 else tuple(built)
 
