@@ -100,8 +100,9 @@ class SplitProgram:
             np.concatenate(found, axis=row_axis(type)) if row_axis(type) is not None else found
             for found, type in zip(results, types, strict=True)
         ]
-        places = map(tuple, self.recording.places)
-        made = dict(zip(places, joined, strict=False))  # not what Python decides by
+        # The numbers that Python decides by are outputs, too, behind the results.
+        count = len(self.recording.places)
+        made = dict(zip(map(tuple, self.recording.places), joined[:count], strict=True))
         built = [_built(output, made) for output in self.recording.outputs]
         return built[0] if len(built) == 1 else tuple(built)
 
