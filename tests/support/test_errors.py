@@ -395,7 +395,7 @@ def test_a_row_is_triggered_by_what_users_call(row: str) -> None:
 
 # The line of a kernel's file is not the user's; that of a differentiation, or of a long
 # with-statement, is known without columns.
-WITHOUT_A_LINE = {"kernel"}
+WITHOUT_A_LINE = {"block", "kernel", "rows-effect"}
 WITHOUT_COLUMNS = {
     "sharding",
     "impure",
