@@ -201,7 +201,7 @@ class _Results:
     """The results of a call: where each of them, by its places in what was recorded, is from."""
 
     def __init__(self, call: Call) -> None:
-        """Keep apart what is split and what is the same for all blocks."""
+        """Find the results that are split."""
         recording = call.program.recording
         types = [value.type for value in recording.graph.outputs]
         self.call = call
@@ -229,7 +229,7 @@ class _Results:
         return built[0] if len(built) == 1 else tuple(built)
 
     def _computed(self) -> dict[Bundle, Any]:
-        """The bundles that the results need, those that are split, too."""
+        """Compute the values for all blocks that results need, split ones, too."""
         stages = [one.stage for one in self.call.program.stages if one.stage.is_map]
         levels = {s.level for (_, s, _) in self.sources if s.kind == "kept"}
         needed: list[Source] = []
