@@ -117,7 +117,7 @@ def cluster() -> Iterator[Any]:
     with (
         dask.config.set(SETTINGS),
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as found,
     ):
         yield found
@@ -206,7 +206,7 @@ def test_killed_workers_change_no_bit_and_leave_nothing(tmp_path: Path) -> None:
     choose = random.Random(22)
     settings = {**SETTINGS, "temporary-directory": str(tmp_path)}
     with dask.config.set(settings):
-        options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+        options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
         with (
             distributed.LocalCluster(n_workers=2, **options) as workers,
             distributed.Client(workers) as client,
