@@ -112,14 +112,11 @@ def main() -> None:
             process.join()
         found = {name: statistics.median(one[1:]) for name, one in times.items()}
         size = count * ROWS * (COLUMNS + 1) * 8e-9
-        print(
-            f"{count} blocks, {size:.2f} GB: "
-            + ", ".join(f"{k} {v:.3f} s" for k, v in found.items())
-        )
-        print(
-            f"throughput beside plain processes {found['plain processes'] / found['tracejit.dask']:.2f}"
-        )
-        print(f"time beside the hand-written {found['tracejit.dask'] / found['by hand']:.2f}")
+        seconds = ", ".join(f"{name} {one:.3f} s" for name, one in found.items())
+        print(f"{count} blocks, {size:.2f} GB: {seconds}")
+        ours = found["tracejit.dask"]
+        print(f"throughput beside plain processes {found['plain processes'] / ours:.2f}")
+        print(f"time beside the hand-written {ours / found['by hand']:.2f}")
         tiny = da.ones((1000, 2), chunks=(1, 2))
         small = td.value_and_grad(lambda w, x: np.sum((x @ w) ** 2))
         small(np.ones(2), tiny)
