@@ -11,7 +11,9 @@ import tracejit as tj
 
 da = pytest.importorskip("dask.array", reason="the extra dask is not installed")
 
+import tracejit.dask as td  # noqa: E402
 from tracejit.dask.arguments import is_dask, split_of  # noqa: E402
+from tracejit.support.errors import ArgumentError  # noqa: E402
 
 X = np.arange(40.0).reshape(10, 4)
 
@@ -80,3 +82,11 @@ def test_what_dask_advises_helps() -> None:
 
 def test_dask_arrays_are_known() -> None:
     assert is_dask(da.ones(3)) and not is_dask(np.ones(3)) and not is_dask(None)
+
+
+def test_tensors_beside_dask_arrays_are_refused() -> None:
+    weights = tj.constant(np.ones(2))
+    with tj.GradientTape() as tape:
+        tape.watch(weights)
+        with pytest.raises(ArgumentError, match="w is a Tensor"):
+            td.function(lambda w, x: np.sum(x @ w))(weights, da.ones((4, 2), chunks=(2, 2)))

@@ -94,5 +94,11 @@ def _check_same(
         _refuse(function, words, f"rechunk one: {name}.rechunk({{{axis}: {chunks}}}).")
 
 
+def refuse_tensor(function: str, name: str) -> NoReturn:
+    """Refuse a Tensor beside Dask arrays: a tape or a transform would lose its derivative."""
+    words = f"{name} is a Tensor, and no tape or transform sees what is computed of Dask arrays"
+    _refuse(function, words, f"use tracejit.dask.value_and_grad, or pass {name}.numpy().")
+
+
 def _refuse(function: str, problem: str, fix: str) -> NoReturn:
     raise fail("dask-arguments", places.here(), function=function, problem=problem, fix=fix)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import dask
 import numpy as np
 
-from tracejit.dask.arguments import Split, is_dask, split_of
+from tracejit.dask.arguments import Split, is_dask, refuse_tensor, split_of
 from tracejit.dask.blocks import BlockTasks
 from tracejit.dask.graph import ROWS, Bundle, Call, Tasks
 from tracejit.ir.sizes import evaluated
@@ -22,6 +22,7 @@ from tracejit.specialise.function import Function
 from tracejit.support.errors import TracejitError, without_frames
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.signature import EXAMPLE, Leaf, TensorSpec
+from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import flatten, map_tree, unflatten
 
 MOST_PROGRAMS = 64
@@ -104,6 +105,9 @@ class SplitFunction:
         values = flatten(list(arguments.values()))[0]
         pairs = zip([leaf.name for leaf in given.leaves], values, strict=True)
         dasks = {name: value for name, value in pairs if is_dask(value)}
+        for leaf, value in zip(given.leaves, values, strict=True):
+            if type(value) in TENSORS:
+                refuse_tensor(callee.name, leaf.path)
         split = split_of(callee.name, dasks)
         axes = {id(dasks[name]): axis for name, axis in split.axes.items()}
         request = callee.note(map_tree(_specs(axes), arguments))
