@@ -23,7 +23,7 @@ import numpy as np
 import tracejit as tj
 import tracejit.dask as td
 
-COLUMNS, ROWS = 50, 50_000
+COLUMNS, ROWS = 50, 250_000
 ROUNDS = 7
 
 
