@@ -78,7 +78,7 @@ def questions(X):
     return (
         np.any(mask, axis=0),
         np.all(X > -9.0),
-        np.count_nonzero(mask),
+        np.count_nonzero(mask, axis=0),
         np.sum(mask, axis=0),
         mask,
     )
