@@ -11,7 +11,7 @@ A condition is `if`, `elif` and `else`. Each side binds the results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 
 from tracejit.codegen.expressions import Expressions
 from tracejit.codegen.floats import FLOAT64, StepExpressions, loop_pays
@@ -20,7 +20,7 @@ from tracejit.codegen.names import UNUSED, variables
 from tracejit.codegen.tile_functions import empty_text
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import location_text
-from tracejit.ops.control_flow import STACK_ROW, While, is_counted
+from tracejit.ops.control_flow import STACK_ROW, While, body_inputs, is_counted
 from tracejit.ops.op import literal
 from tracejit.schedule.loop_plan import ConditionPlan, LoopPlan
 from tracejit.schedule.plan import Plan
@@ -33,7 +33,7 @@ def statement_lines(
     if node in plan.inner:
         owner = plan.inner[node]
         if isinstance(owner, LoopPlan):
-            return [*_loop_lines(node, plan, owner, names, reserved, spell)]
+            return [*_LoopText(node, plan, owner, names, reserved, spell).lines()]
         return [*_condition_lines(node, owner, names, reserved, spell)]
     if node.op is STACK_ROW:
         write = spell.rows[node.params["number"]]
@@ -95,11 +95,7 @@ def _condition_lines(
         known = {**given, **variables(plan, taken - set(results), given, wanted)}
         inner = _inside(spell, plan, known)
         lines = _body_lines(plan, known, inner, taken)
-        values = [
-            f"({inner.operand(value)}).copy()" if number in plan.copies else inner.operand(value)
-            for number, value in enumerate(plan.results)
-        ]
-        lines += _assignment(results, values)
+        lines += _assignment(results, _results(plan, plan.copies, inner))
         yield head
         for line in lines or ["pass"]:
             yield f"    {line}"
@@ -144,102 +140,169 @@ def _assignment(names: Sequence[str], values: Sequence[str]) -> list[str]:
     return [f"{', '.join(targets)} = {', '.join(texts)}"]
 
 
-def _loop_lines(
-    node: Node,
-    plan: Plan,
-    loop: LoopPlan,
-    names: Mapping[Value, str],
-    reserved: Set[str],
-    spell: Expressions,
-) -> Iterator[str]:
-    """The statements of a loop, one of those of `plan`."""
-    params = node.params
-    in_floats = loop.in_place and is_counted(node) and loop_pays(node, loop.plan)
-    graph = params["body"].graph
-    first, count = params["invariants"], params["carried"]
-    middle = first + count
-    fixed, carried = graph.inputs[:first], graph.inputs[first:middle]
-    sliced, step = graph.inputs[middle:-1], graph.inputs[-1]
-    operands = spell.operands(node)
-    if in_floats:
-        operands = [_in_floats(value, spell) for value in node.operands]
-    results = [names[value] for value in node.results]
-    given: dict[Value, str] = {}
-    taken = {*reserved, *names.values()}
-    inside = loop.plan
-    read = {value for value in graph.inputs if inside.readers[value]}
-    if loop.condition is not None:
-        test = params["condition"].graph
-        tested = {value for value in test.inputs if loop.condition.readers[value]}
-        read.update(
-            v for v, other in zip(graph.inputs, test.inputs, strict=True) if other in tested
+class _LoopText:
+    """The text of one loop, which is a statement of `plan`."""
+
+    def __init__(
+        self,
+        node: Node,
+        plan: Plan,
+        loop: LoopPlan,
+        names: Mapping[Value, str],
+        reserved: Set[str],
+        spell: Expressions,
+    ) -> None:
+        self.node, self.plan, self.loop, self.spell = node, plan, loop, spell
+        self.in_floats = loop.in_place and is_counted(node) and loop_pays(node, loop.plan)
+        self.appends = isinstance(node.op, While)
+        graph = node.params["body"].graph
+        self.inputs, self.step, self.outputs = body_inputs(node), graph.inputs[-1], graph.outputs
+        self.symbols = graph.sizes
+        count = len(self.inputs.carried)
+        results = [names[value] for value in node.results]
+        self.carried, self.stacks = results[:count], results[count:]
+        self.operands = (
+            [_in_floats(value, spell) for value in node.operands]
+            if self.in_floats
+            else spell.operands(node)
         )
-    around = [*fixed, *sliced]
-    texts = [*operands[:first], *operands[middle : len(graph.inputs) - 1]]
-    lines, named = _named(around, texts, [value in read for value in around], taken)
-    yield from lines
-    bound = dict(zip(around, named, strict=True))
-    given.update((value, bound[value]) for value in fixed if value in read)
-    given.update(zip(carried, results, strict=False))
-    for number, name in enumerate(results[:count]):
-        text = operands[first + number]
-        copy = ".copy()" if number in loop.begun else ""
-        if text != name or copy:
-            yield f"{name} = ({text}){copy}"
-    steps = operands[-1] if len(operands) == len(graph.inputs) else None
-    for name, value in zip(results[count:], node.results[count:], strict=True):
-        if value.type.form != "list":
-            yield f"{name} = {spell.bind(empty_text(value.type))}"
-        elif isinstance(node.op, While):
-            yield f"{name} = []"
-        else:
-            yield f"{name} = [None] * {literal(params['length']) if steps is None else steps}"
-    if "size" in params:  # sizes in the text are of this name until the end of the step
-        given[step] = name = _free(step.base or "t", taken)
-        graph.sizes.symbols[params["size"]].name = name
-        taken.add(name)
-    wanted = dict(zip(inside.results, results, strict=False))
-    known = {**given, **variables(inside, taken - set(results[:count]), given, wanted)}
-    kind = StepExpressions if in_floats else type(spell)
-    inner = kind(known.__getitem__, inside.inlined, spell.number_name)
-    inner.rows = [
-        _stacked(name, value, known[step], isinstance(node.op, While), inside, fixed)
-        if number not in loop.rows
-        else None
-        for number, (name, value) in enumerate(
-            zip(results[count:], graph.outputs[count:], strict=True)
-        )
-    ]
-    for number, buffer in loop.rows.items():
-        known[buffer] = f"{results[count + number]}[{known[step]}]"
-    if loop.condition is None:
-        lines = []
-        numbers = f"range({literal(params['length']) if steps is None else steps})"
-        yield f"for {known[step]} in {f'reversed({numbers})' if params['reverse'] else numbers}:"
-    else:
-        others = dict(zip(test.inputs, [given.get(v, UNUSED) for v in graph.inputs], strict=True))
-        head, lines = _test_lines(loop.condition, others, taken, spell)
+        is_free = len(self.operands) == len(graph.inputs)
+        self.length = self.operands.pop() if is_free else literal(node.params.get("length"))
+        self.taken = {*reserved, *names.values()}
+        self.read = self._read_by_bodies()
+        self.bound: dict[Value, str] = {}
+
+    def lines(self) -> Iterator[str]:
+        """The statements before the loop, the loop, and those after it."""
+        yield from self._operand_lines()
+        yield from self._initial_lines()
+        yield from self._stack_lines()
+        known = self._names_in_a_step()
+        inner = self._spelling_of_a_step(known)
+        head, tests = self._head(known)
         yield from head
-    lines += [
-        f"{known[value]} = {bound[value]}[{known[step]}]"
-        + ("" if in_floats else _item(value, operand))
-        for value, operand in zip(sliced, node.operands[middle:], strict=False)
-        if value in read
-    ]
-    lines += _body_lines(inside, known, inner, taken)
-    values = [
-        f"({inner.operand(value)}).copy()" if number in loop.copied else inner.operand(value)
-        for number, value in enumerate(inside.results)
-    ]
-    lines += _assignment(results[:count], values)
-    for line in lines or ["pass"]:
-        yield f"    {line}"
-    spell.imports.update(inner.imports)
-    for number in sorted(loop.detached):
-        yield f"{results[number]} = {results[number]}.copy()"
-    for name, value in zip(results[:count], node.results, strict=False):
-        if in_floats and value.type is FLOAT64 and plan.readers[value]:
-            yield spell.bind(f"{name} = np.float64({name})")
+        body = [
+            *tests,
+            *self._element_lines(known),
+            *_body_lines(self.loop.plan, known, inner, self.taken),
+            *self._next_lines(inner),
+        ]
+        for line in body or ["pass"]:
+            yield f"    {line}"
+        self.spell.imports.update(inner.imports)
+        yield from self._final_lines()
+
+    def _read_by_bodies(self) -> set[Value]:
+        """The inputs of the step that it reads, or its condition."""
+        inputs, loop = self.node.params["body"].graph.inputs, self.loop
+        read = {value for value in inputs if loop.plan.readers[value]}
+        if loop.condition is not None:
+            tested = self.node.params["condition"].graph.inputs
+            pairs = zip(inputs, tested, strict=True)
+            read |= {value for value, other in pairs if loop.condition.readers[other]}
+        return read
+
+    def _operand_lines(self) -> list[str]:
+        """The statements that name the invariants, and the arrays whose elements are taken."""
+        first, count = len(self.inputs.invariants), len(self.carried)
+        values = [*self.inputs.invariants, *self.inputs.sliced]
+        texts = [*self.operands[:first], *self.operands[first + count :]]
+        lines, bound = _named(values, texts, [value in self.read for value in values], self.taken)
+        self.bound = dict(zip(values, bound, strict=True))
+        return lines
+
+    def _initial_lines(self) -> Iterator[str]:
+        """The statements that bind the carried values before the first step."""
+        first = len(self.inputs.invariants)
+        for number, name in enumerate(self.carried):
+            text = self.operands[first + number]
+            copy = ".copy()" if number in self.loop.begun else ""
+            if text != name or copy:
+                yield f"{name} = ({text}){copy}"
+
+    def _stack_lines(self) -> Iterator[str]:
+        """The statements that make the arrays and lists that rows are stacked in."""
+        for name, value in zip(self.stacks, self.node.results[len(self.carried) :], strict=True):
+            if value.type.form != "list":
+                yield f"{name} = {self.spell.bind(empty_text(value.type))}"
+            elif self.appends:
+                yield f"{name} = []"
+            else:
+                yield f"{name} = [None] * {self.length}"
+
+    def _names_from_around(self) -> dict[Value, str]:
+        """The names of the invariants that are read, and of the carried values."""
+        fixed = {v: self.bound[v] for v in self.inputs.invariants if v in self.read}
+        return {**fixed, **dict(zip(self.inputs.carried, self.carried, strict=True))}
+
+    def _names_in_a_step(self) -> dict[Value, str]:
+        """The names of all values of a step."""
+        given = self._names_from_around()
+        if "size" in self.node.params:  # sizes in the text are of this name until the step ends
+            given[self.step] = name = _free(self.step.base or "t", self.taken)
+            self.symbols.symbols[self.node.params["size"]].name = name
+            self.taken.add(name)
+        inside = self.loop.plan
+        wanted = dict(zip(inside.results, self.carried, strict=False))
+        taken = self.taken - set(self.carried)
+        known = {**given, **variables(inside, taken, given, wanted)}
+        for number, buffer in self.loop.rows.items():
+            known[buffer] = f"{self.stacks[number]}[{known[self.step]}]"
+        return known
+
+    def _spelling_of_a_step(self, known: Mapping[Value, str]) -> Expressions:
+        """The spelling of expressions in a step, and of the rows that it stacks."""
+        inside = self.loop.plan
+        kind = StepExpressions if self.in_floats else type(self.spell)
+        inner = kind(known.__getitem__, inside.inlined, self.spell.number_name)
+        fixed, step = self.inputs.invariants, known[self.step]
+        rows = zip(self.stacks, self.outputs[len(self.carried) :], strict=True)
+        inner.rows = [
+            None
+            if number in self.loop.rows
+            else _stacked(name, value, step, self.appends, inside, fixed)
+            for number, (name, value) in enumerate(rows)
+        ]
+        return inner
+
+    def _head(self, known: Mapping[Value, str]) -> tuple[list[str], list[str]]:
+        """The lines that begin the loop, and those at the start of a step that may end it."""
+        if self.loop.condition is None:
+            steps = f"range({self.length})"
+            steps = f"reversed({steps})" if self.node.params["reverse"] else steps
+            return [f"for {known[self.step]} in {steps}:"], []
+        inputs = self.node.params["body"].graph.inputs
+        tested = self.node.params["condition"].graph.inputs
+        around = self._names_from_around()
+        pairs = zip(tested, inputs, strict=True)
+        given = {value: around.get(outer, UNUSED) for value, outer in pairs}
+        return _test_lines(self.loop.condition, given, self.taken, self.spell)
+
+    def _element_lines(self, known: Mapping[Value, str]) -> Iterator[str]:
+        """The statements that take the elements of this step."""
+        first = len(self.inputs.invariants) + len(self.carried)
+        for value, operand in zip(self.inputs.sliced, self.node.operands[first:], strict=False):
+            if value in self.read:
+                item = "" if self.in_floats else _item(value, operand)
+                yield f"{known[value]} = {self.bound[value]}[{known[self.step]}]{item}"
+
+    def _next_lines(self, inner: Expressions) -> list[str]:
+        """The statement that binds the carried values for the next step."""
+        return _assignment(self.carried, _results(self.loop.plan, self.loop.copied, inner))
+
+    def _final_lines(self) -> Iterator[str]:
+        """The statements that make the results what the rest of the function takes them for."""
+        for number in sorted(self.loop.detached):
+            yield f"{self.carried[number]} = {self.carried[number]}.copy()"
+        for name, value in zip(self.carried, self.node.results, strict=False):
+            if self.in_floats and value.type is FLOAT64 and self.plan.readers[value]:
+                yield self.spell.bind(f"{name} = np.float64({name})")
+
+
+def _results(plan: Plan, copied: Collection[int], spell: Expressions) -> list[str]:
+    """The expressions for the results of a body; those of the numbers `copied` as copies."""
+    texts = [spell.operand(value) for value in plan.results]
+    return [f"({text}).copy()" if k in copied else text for k, text in enumerate(texts)]
 
 
 def _in_floats(operand: Value, spell: Expressions) -> str:
