@@ -11,6 +11,9 @@ import pytest
 
 import tracejit.numpy as tnp
 from tests.sharding.driver import Rows, SplitProgram, differences, whole
+from tracejit.passes.emission import emit
+from tracejit.sharding.analysis import analyse
+from tracejit.sharding.recording import FIRST_ROW
 from tracejit.support.exceptions import TracejitError
 
 ROWS = 11
@@ -32,7 +35,6 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda X: len(X), "needs the number of rows"),
     (lambda X: sum(X[k, 0] for k in range(X.shape[0])), "needs the number of rows"),
     (lambda X: X if X[0, 0] > 0 else -X, "value|rows|branch"),
-    (lambda X: tnp.arange(3 * X.shape[0]), "counts 3 elements for each row"),
 ]
 
 
@@ -65,6 +67,8 @@ def test_rounds_of_combining(f: Any, rounds: int) -> None:
         lambda X: tnp.arange(1, X.shape[0] + 1),
         lambda X: tnp.arange(X.shape[0], 2 * X.shape[0]),
         lambda X: tnp.arange(X.shape[0] - 3, X.shape[0]),
+        lambda X: tnp.arange(3 * X.shape[0]),
+        lambda X: tnp.arange(X.shape[0], 3 * X.shape[0], dtype=np.float32),
     ],
 )
 def test_row_numbers_are_those_of_all_rows(f: Any) -> None:
@@ -75,3 +79,20 @@ def test_row_numbers_are_those_of_all_rows(f: Any) -> None:
 
     found = SplitProgram(both, arguments).run([4, 1, 6])
     assert list(differences(found, both(*whole(arguments)), 0.0)) == []
+
+
+@pytest.mark.parametrize("op", ["add", "multiply"])
+def test_the_first_row_of_a_block_is_no_number_of_all_blocks(op: str) -> None:
+    graph = SplitProgram(lambda X: X[:, 0] * tnp.arange(X.shape[0]), (Rows(DATA),)).recording.graph
+    first_row = next(value for value in graph.inputs if value.name == FIRST_ROW)
+    graph.outputs.append(emit(graph, graph.nodes[-1], op, (first_row, graph.constant(2))))
+    with pytest.raises(TracejitError, match="the number of a row of one block"):
+        analyse(graph)
+
+
+def test_numbers_in_float32_go_on_where_adding_one_changes_nothing() -> None:
+    program = SplitProgram(lambda X: (X, tnp.arange(X.shape[0], dtype=np.float32)), (Rows(DATA),))
+    (stage,) = program.program.stages
+    inputs = [2**24 + 1 if value.name == FIRST_ROW else DATA for value in stage.stage.graph.inputs]
+    whole_ones = np.arange(2**24 + 1, 2**24 + 1 + ROWS)
+    assert stage(*inputs)[-1].tolist() == whole_ones.astype(np.float32).tolist()

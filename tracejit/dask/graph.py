@@ -220,7 +220,9 @@ class Tasks:
 
         for source, value in zip(stage.inputs, stage.graph.inputs, strict=True):
             number = source.number
-            if number in call.dasks and source.kind in ("argument", "block"):
+            if source.kind == "block" and number == call.first_row:
+                picks.append(Pick(FIRST_ROW))
+            elif number in call.dasks and source.kind in ("argument", "block"):
                 place = slot(number, self.blocks.keys[number])
                 picks.append(Pick(place))
                 if source.kind == "block":
@@ -228,8 +230,7 @@ class Tasks:
                     sizes = [None if k == axis else n for k, n in enumerate(value.type.shape)]
                     blocks.append(Block(place, value.name, axis, value.type.dtype, tuple(sizes)))
             elif source.kind == "argument":
-                is_row = number == call.first_row
-                picks.append(Pick(FIRST_ROW) if is_row else Pick(ARGUMENTS, number))
+                picks.append(Pick(ARGUMENTS, number))
             elif source.kind == "kept":
                 picks.append(Pick(slot(("kept", source.level), self._map(source.level)), number))
             else:

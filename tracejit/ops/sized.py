@@ -13,16 +13,27 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.op import Op, defop, literal
 
 
-def _arange_type(start: int, stop: int, dtype: np.dtype[Any]) -> ArrayType:
+def _arange_type(*first: ArrayType, start: int, stop: int, dtype: np.dtype[Any]) -> ArrayType:
     count = stop - start
     return ArrayType((0 if count < 0 else count,), dtype)
 
 
 def _arange_source(types: Sequence[ArrayType], start: int, stop: int, dtype: np.dtype[Any]) -> str:
+    if types:
+        return _block_source(start, stop, dtype)
     words = [code_text(start)] if type(start) is not int or start else []
     words += [code_text(stop)]
     words += [] if dtype == np.intp else [f"dtype={literal(dtype)}"]
     return f"np.arange({', '.join(words)})"
+
+
+def _block_source(start: int, stop: Any, dtype: np.dtype[Any]) -> str:
+    """The numbers of a block: whole ones first, as a count in float32 would stop at 2**24."""
+    ((_, each), *_) = (stop - start).key
+    first = "{0}" if each == 1 else f"{each} * {{0}}"
+    begin = f"{first} + {start}" if start else first
+    text = f"np.arange({begin}, {first} + {code_text(stop)})"
+    return text if dtype == np.intp else f"{text}.astype({literal(dtype)})"
 
 
 def _eye_source(types: Sequence[ArrayType], rows: int, columns: int, dtype: np.dtype[Any]) -> str:
@@ -31,6 +42,8 @@ def _eye_source(types: Sequence[ArrayType], rows: int, columns: int, dtype: np.d
     return f"np.eye({', '.join(words)})"
 
 
+# Beside what is in blocks, its operand is the number of the first row of a block: the elements of
+# the first rows are left out.
 arange = defop(name="arange", infer=_arange_type, vjp=(), source=_arange_source)
 eye = defop(
     name="eye",

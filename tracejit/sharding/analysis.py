@@ -30,7 +30,10 @@ AT_ONCE = "it needs all rows at once"
 
 
 class Placement(NamedTuple):
-    """The place of a value: split or replicated, after so many combinations."""
+    """The place of a value: split or replicated, after so many combinations.
+
+    The number of the first row of a block is split, too, although it has no rows.
+    """
 
     is_split: bool = False
     level: int = 0
@@ -76,12 +79,18 @@ def row_axis(type: ArrayType) -> int | None:
     return axes[0]
 
 
+def has_rows(value: Value) -> bool:
+    """Return whether a value has rows."""
+    return row_axis(value.type) is not None
+
+
 def analyse(graph: Graph) -> Analysis:
     """Place every value of `graph`, whose split inputs have the symbol of the rows in their
     shape. Raises UnsupportedError where an op needs rows of several blocks at once."""
     found = Analysis(graph, {}, {})
+    numbered = {value for node in graph.nodes if node.op is arange for value in node.operands}
     for value in graph.inputs:
-        found.placements[value] = Placement(row_axis(value.type) is not None)
+        found.placements[value] = Placement(has_rows(value) or value in numbered)
     for node in graph.nodes:
         _place(found, node)
     return found
@@ -105,13 +114,11 @@ def _place(found: Analysis, node: Node) -> None:
     if isinstance(node.op, ControlFlow):
         refuse(found.graph, node, "its body runs on rows")
     if node.op is arange:  # from the first row of the block on
-        count: Any = node.results[0].type.shape[0]
-        ((_, elements),) = count.key
-        if elements != 1:
-            refuse(found.graph, node, f"it counts {elements} elements for each row")
         found.placements[node.results[0]] = Placement(True, level)
         return
     letter, rule = _letter(found, node)
+    if is_split and letter is None:
+        refuse(found.graph, node, "it computes with the number of a row of one block")
     for value, letters, axis in zip(node.results, rule.results, axes, strict=True):
         wanted = _fresh(rule) if letter is None else (letter,)
         if axis is not None and letters[axis] not in wanted:

@@ -178,14 +178,15 @@ def _prepared(
 
     def row_numbers(new: Graph, node: Node) -> Sequence[Value] | None:
         start, stop, dtype = (node.params[name] for name in ("start", "stop", "dtype"))
-        first, length = (0, stop - start) if type(start) is Dim else (start, stop)
-        rows = emit(new, node, arange, (), start=first, stop=length, dtype=dtype)
-        if type(start) is Dim:
-            rows = emit(new, node, "add", (rows, size_input(new, start)))
+        operands: tuple[Value, ...] = ()
         if type(stop - start) is Dim:
             if not new_inputs.get(FIRST_ROW):
                 new_inputs[FIRST_ROW] = Input(new.add_input(FIRST_ROW, INT))
-            rows = emit(new, node, "add", (rows, new_inputs[FIRST_ROW].value))
+            operands = (new_inputs[FIRST_ROW].value,)
+        first, length = (0, stop - start) if type(start) is Dim else (start, stop)
+        rows = emit(new, node, arange, operands, start=first, stop=length, dtype=dtype)
+        if type(start) is Dim:
+            rows = emit(new, node, "add", (rows, size_input(new, start)))
         return [rows]
 
     decided: list[tuple[Value, Any]] = []

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.passes.extract import extract
-from tracejit.sharding.analysis import Analysis
+from tracejit.sharding.analysis import Analysis, has_rows
 
 Kind = Literal["argument", "block", "head", "combined", "kept", "constant"]
 
@@ -110,8 +110,8 @@ class _Cutter:
             return value in found.combined or not found.is_computed_in_blocks(value)
 
         nodes, inputs = self._slice(outputs, is_given)
-        if outputs and not any(found.of(value).is_split for value in inputs):
-            inputs.append(next(v for v in self.graph.inputs if found.of(v).is_split))
+        if outputs and not any(map(has_rows, inputs)):  # which say how many rows a block has
+            inputs.append(next(filter(has_rows, self.graph.inputs)))
         return nodes, inputs, outputs
 
     def _heads(self, read: set[Value]) -> list[tuple[list[Node], list[Value], list[Value]]]:
