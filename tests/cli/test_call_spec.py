@@ -53,6 +53,7 @@ def test_descriptions_may_be_several():
         ("x=f8[-1]", "-1 is no size"),
         ("x=f8[2.5]", "2.5 is no size"),
         ("x=f8[1:2]", "1:2 is no size"),
+        ("p={w: f8[3]}", "w is no key of a dict: write 'w', in quotes."),
         ("x=open('file')", "open('file') is no description"),
         ("x=f8[True]", "True is no size"),
     ],

@@ -84,7 +84,7 @@ def _value(node: ast.expr) -> Any:
         case ast.Subscript(value=ast.Name(id=name), slice=size):
             return TensorSpec([_size(size)], _dtype(name))
         case ast.Dict(keys=keys, values=values) if None not in keys:
-            names = [ast.literal_eval(key) for key in keys if key is not None]
+            names = [_key(key) for key in keys if key is not None]
             return dict(zip(names, map(_value, values), strict=True))
         case ast.List(elts=parts):
             return [_value(part) for part in parts]
@@ -94,6 +94,15 @@ def _value(node: ast.expr) -> Any:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
         raise ValueError(f"{ast.unparse(node)} is no description of an argument.") from None
+
+
+def _key(node: ast.expr) -> Any:
+    """The key of a dict that an expression stands for."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError):
+        text = ast.unparse(node)
+        raise ValueError(f"{text} is no key of a dict: write {text!r}, in quotes.") from None
 
 
 def _dtype(name: str) -> np.dtype[Any]:

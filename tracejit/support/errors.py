@@ -73,7 +73,7 @@ ERRORS: dict[str, Row] = {
     "value-needed": Row(
         ValueNeededError,
         "{call} needs a value, but {name} is being recorded ({type}).",
-        "the value used now would be frozen into every later call.",
+        "{why}.",
         "{fix}",
     ),
     "caught": Row(

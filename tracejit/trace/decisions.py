@@ -17,6 +17,7 @@ import numpy as np
 
 from tracejit.ir.dims import in_numbers
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.subgraph import Placeholder
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import AS_INTEGER, DECIDE
 from tracejit.ops.effects import CALLBACK
@@ -31,9 +32,20 @@ class Hidden(NamedTuple):
     path: str = ""
 
 
+FROZEN = "the value used now would be frozen into every later call"
+
+
 class Unknown(Exception):
-    """The value depends on something unknown: an argument that was only described, a cotangent, or
-    one element of a batch. The argument is that value."""
+    """The value depends on something unknown: an argument that was only described, a cotangent,
+    one element of a batch, or what a step of a loop begins with. The argument is that value."""
+
+    @property
+    def why(self) -> str:
+        """The reason in a sentence."""
+        value: Value = self.args[0]
+        if value.node is None and not isinstance(value, Placeholder):
+            return "the arguments are only described, so there is no value to decide by"
+        return "it differs between the elements of a batch, or the steps of a loop"
 
 
 class Failed(BaseException):

@@ -35,7 +35,7 @@ from tracejit.trace.active import active as active
 from tracejit.trace.active import outside_recordings as outside_recordings
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.views import view_between
-from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
+from tracejit.trace.decisions import FROZEN, Decisions, Failed, Hidden, Unknown
 from tracejit.trace.events import Event
 from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.leaks import check_bodies
@@ -321,12 +321,12 @@ class Recording(Recorder):
         instead = "keep computing with NumPy, or return it and convert it outside the function."
         raise self._needed(value, call, fix or instead)
 
-    def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
-        name = self.name_of(value)
+    def _needed(self, value: Value, call: str, fix: str, why: str = FROZEN) -> TracejitError:
+        name, type = self.name_of(value), value.type
         call = call.format(name if name != "an array" else "t")
         foreign, instead = foreign_call()
         call, fix = foreign or call, instead or fix
-        return self.value_refused("value-needed", call, name=name, type=value.type, fix=fix)
+        return self.value_refused("value-needed", call, name=name, type=type, why=why, fix=fix)
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
         """`convert` of what `value` is in this call: what is recorded from here on is recorded for
@@ -349,8 +349,8 @@ class Recording(Recorder):
             return convert(self.decisions.prefix[value])
         try:
             return self.decisions.decide(Tensor(value, self), convert)
-        except Unknown:
-            raise self._needed(value, call, fix) from None
+        except Unknown as unknown:
+            raise self._needed(value, call, fix, unknown.why) from None
 
     def differs_in_steps(self, value: Value) -> bool:
         """Return whether a number is another at each step of a loop that is being recorded."""

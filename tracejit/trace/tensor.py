@@ -222,8 +222,8 @@ class Tensor(ArrayMethods):
         recorder.check_alive()
         recorder.refuse_placeholder(self._value, call)
         fix = (
-            "choose with np.where(condition, a, b), or with tj.cond, which computes one side, or "
-            "decide outside."
+            "choose with np.where(condition, a, b), or with tj.cond, which computes one side; loop "
+            "with tj.while_loop; or decide outside."
         )
         return recorder.decide(self._value, convert, call, fix)
 
