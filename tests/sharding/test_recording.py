@@ -63,3 +63,38 @@ def test_an_array_of_as_many_rows_is_refused_at_its_line() -> None:
     with pytest.raises(TracejitError, match=r"test_recording.py:") as caught:
         SplitProgram(lambda X: X[:, 0] * y, (Rows(X),))
     assert "needs the number of rows, 9, or an array of so many" in str(caught.value)
+
+
+ASKING: list[Any] = [
+    lambda X: np.squeeze(X[:, 0]),
+    lambda X: X.sum() if X.shape[0] == 1 else X.sum() * 2,
+    lambda X: X.sum() if X.shape[0] == 0 else X.sum() + 2,
+    lambda X: X.sum() if X.shape[0] < 2 else X.sum() * 3,
+    lambda X: X.sum() if X.shape == (1, 3) else X.sum() * 4,
+]
+
+
+@pytest.mark.parametrize("number", range(len(ASKING)))
+def test_no_rows_one_and_many_are_told_apart_or_refused(number: int) -> None:
+    f = ASKING[number]
+    for rows in (0, 1, 2, 9):
+        try:
+            program = SplitProgram(f, (Rows(X[:rows]),))
+        except TracejitError as error:
+            assert rows < 2 and error.row == "rows-needed"
+            continue
+        assert not [*differences(program.run([rows]), f(X[:rows]), 1e-13)]
+        for others in (0, 1, 2, 9):
+            if program.recording.holds(others):
+                results = SplitProgram(f, (Rows(X[:others]),)).run([others])
+                assert not [*differences(results, f(X[:others]), 1e-13)]
+
+
+def test_one_row_broadcasts_as_several_do() -> None:
+    def f(X: Any) -> Any:
+        centred = (X - X.mean(axis=0, keepdims=True)) * np.ones((1, 3)) + X[:, :1]
+        return np.sum(centred * centred) + X.std()
+
+    for rows in (1, 2):
+        program = SplitProgram(tj.value_and_grad(f), (Rows(X[:rows]),))
+        assert not [*differences(program.run([rows]), tj.value_and_grad(f)(X[:rows]), 1e-13)]

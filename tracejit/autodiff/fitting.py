@@ -9,6 +9,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.ops.infer import are_alike, is_repeated
 from tracejit.ops.shapes import astype
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
@@ -44,7 +45,7 @@ def fit(cotangent: Any, type: ArrayType, recording: Recorder) -> Tensor:
         cotangent = as_scalar(cotangent, dtype=cotangent.dtype)
     if cotangent.dtype.kind == "c" and type.dtype.kind != "c":
         cotangent = np.real(cotangent)
-    if cotangent.shape != type.shape:
+    if not are_alike(cotangent.shape, type.shape):
         cotangent = unbroadcast(cotangent, type.shape)
     if cotangent.dtype != type.dtype:
         cotangent = astype(cotangent, dtype=type.dtype)
@@ -56,12 +57,13 @@ def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
     `shape`."""
     extra = cotangent.ndim - len(shape)
     sizes = (1,) * -extra + cotangent.shape[max(extra, 0) :]
-    stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 != sizes[axis])
-    extended = [axis for axis in range(extra) if cotangent.shape[axis] != 1]
+    repeated = [axis for axis, size in enumerate(shape) if is_repeated(size)]
+    stretched = tuple(axis for axis in repeated if not is_repeated(sizes[axis]))
+    extended = [axis for axis in range(extra) if not is_repeated(cotangent.shape[axis])]
     axes = (*extended, *[axis + extra for axis in stretched])
     if axes:
         cotangent = np.sum(cotangent, axis=axes, keepdims=extra <= 0)
     aligned = tuple(1 if axis in stretched else size for axis, size in enumerate(sizes))
-    if cotangent.shape != aligned:
+    if not are_alike(cotangent.shape, aligned):
         cotangent = np.reshape(cotangent, aligned)
-    return cotangent if aligned == shape else np.broadcast_to(cotangent, shape)
+    return cotangent if are_alike(aligned, shape) else np.broadcast_to(cotangent, shape)

@@ -13,27 +13,50 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
+from tracejit.ir.dims import Dim
 from tracejit.ir.types import PYTHON_TYPES, ArrayType, Shape, type_of
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """The shape that `shapes` broadcast to."""
     first = shapes[0]
-    if all((len(shape) == len(first) and shape == first) or shape == () for shape in shapes):
+    if all(shape == () or are_alike(shape, first) for shape in shapes):
         return first
     result: list[int] = []
     for position in range(-max(map(len, shapes)), 0):
         found = 1
         for shape in shapes:
             size = shape[position] if len(shape) >= -position else 1
-            if size == 1 or found == size:
+            if is_repeated(size):
                 continue
-            if found != 1:
+            if is_repeated(found):
+                found = size
+            elif found != size:
                 listed = " and ".join(map(str, shapes))
                 raise ValueError(f"shapes {listed} cannot be broadcast together")
-            found = size
         result.append(found)
     return tuple(result)
+
+
+def _stays_free(size: Any) -> bool:
+    """Return whether a size is a dimension that stays free, whatever is asked of it."""
+    return type(size) is Dim and size.sizes.stay_free
+
+
+def is_repeated(size: Any) -> bool:
+    """Return whether broadcasting repeats an axis of this size: it is 1.
+
+    A dimension that stays free is not: one row broadcasts with others of its size as several do.
+    """
+    return not _stays_free(size) and size == 1
+
+
+def are_alike(one: Shape, other: Shape) -> bool:
+    """Return whether two shapes are equal, neither being repeated to become the other."""
+    pairs = zip(one, other, strict=False)
+    if len(one) != len(other) or any(_stays_free(a) != _stays_free(b) for a, b in pairs):
+        return False
+    return one == other
 
 
 def promotion_key(type: ArrayType) -> Any:

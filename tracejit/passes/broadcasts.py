@@ -78,11 +78,11 @@ def _axes(node: Node) -> int:
         return 0
     type = node.results[0].type
     shape = type.shape
+    if type.sizes is not None or any(one.type.sizes is not None for one in node.operands):
+        return 0
     if all([one.type.shape == shape for one in node.operands]):
         return 0
     model = costs()
-    if type.sizes is not None or any(one.type.sizes is not None for one in node.operands):
-        return 0
     if not any(is_spread(value, shape) for value in node.operands):
         return 0
     if not type.size or is_tiled(node.results[0]):

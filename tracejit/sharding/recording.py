@@ -16,7 +16,7 @@ from tracejit.compiler.pipeline import EXACT_PASSES, one_of
 from tracejit.ir.dims import Dim, key_of
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.location import Origin
-from tracejit.ir.sizes import SMALLEST, Sizes
+from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType
 from tracejit.ops.branches import DECIDE, ENSURE
 from tracejit.ops.sized import arange
@@ -74,7 +74,11 @@ class SplitRecording(NamedTuple):
     def holds(self, rows: int) -> bool:
         """Return whether it is right for so many rows and what the function captures now."""
         sizes = self.recorded.sizes
-        return sizes is not None and sizes.hold({ROWS: rows}) and self.is_unchanged()
+        if sizes is None:
+            return False
+        count = sizes.symbols[0]
+        is_alike = (rows == 0) == (count.number == 0) and rows >= (count.least or 0)
+        return is_alike and sizes.hold({ROWS: rows}) and self.is_unchanged()
 
     def is_unchanged(self) -> bool:
         """Return whether what the function captures is unchanged."""
@@ -136,7 +140,7 @@ def _recorded(
     meanwhile, because the threads of a cluster in this process draw some."""
     sizes = Sizes()
     sizes.stay_free = True
-    count = sizes.symbol(max(rows, SMALLEST), ROWS)
+    count = sizes.symbol(rows, ROWS, least=min(rows, 1))
     leaves = []
     for leaf in request.call.leaves:
         if leaf.name in split:
