@@ -229,3 +229,25 @@ def test_all_names_are_different() -> None:
 
 def test_the_place_is_cited_by_function_and_line() -> None:
     assert Location("package.module.loss", 3, "x = 1").short == "loss:3"
+
+
+def test_of_many_nodes_those_that_were_met_last_are_found_again() -> None:
+    graph, (x,) = vectors("x")
+    graph.most_keys = 2
+
+    def added(number: int) -> Node:
+        return emit(graph, "add", x, graph.constant(float(number)))
+
+    first, second = added(1), added(2)
+    for number in range(3, 9):
+        assert added(1) is first
+        added(number)
+    assert added(2) is not second
+
+
+def test_constants_differ_by_sign_of_zero_and_by_type() -> None:
+    graph = Graph("f")
+    made = [0.0, -0.0, 1.0, 1, True, np.float64(1.0), np.float32(1.0), float("nan")]
+    constants = [graph.constant(number) for number in made]
+    assert len(set(constants)) == len(made)
+    assert [graph.constant(number) for number in made] == constants

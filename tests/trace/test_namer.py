@@ -14,6 +14,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import run
+from tracejit.ir.graph import Graph
 from tracejit.trace.namer import Namer
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
@@ -145,11 +146,11 @@ def test_what_a_cotangent_is_called_in_a_rule_is_not_its_name(
 
 
 def test_catching_up_names_what_was_just_made_and_keeps_the_frames() -> None:
-    namer, recording = Namer(), Recording("f")
+    namer, recording = Namer(Graph("f")), Recording("f")
     with recording:
         x = recording.argument("x", Tensor(recording.lift(X), recording).type)
         value: Any = recording.distinct(x)
-        namer.visit(sys._getframe(), sys._getframe().f_lineno)
+        namer.visit(sys._getframe())
         assert value._value.label == ""
         namer.catch_up()
         assert value._value.label == "value"
@@ -159,12 +160,12 @@ def test_catching_up_names_what_was_just_made_and_keeps_the_frames() -> None:
 
 
 def test_a_visit_on_another_line_reads_the_frame() -> None:
-    namer, recording = Namer(), Recording("f")
+    namer, recording = Namer(Graph("f")), Recording("f")
     with recording:
         x = recording.argument("x", Tensor(recording.lift(X), recording).type)
-        namer.visit(sys._getframe(), sys._getframe().f_lineno)
+        namer.visit(sys._getframe())
         value: Any = recording.distinct(x)
-        namer.visit(sys._getframe(), sys._getframe().f_lineno)
+        namer.visit(sys._getframe())
         assert value._value.label == "value"
         namer.finish()
         value._value.label = ""
@@ -174,11 +175,11 @@ def test_a_visit_on_another_line_reads_the_frame() -> None:
 
 
 def test_the_recordings_inputs_and_constants_are_not_renamed() -> None:
-    namer, recording = Namer(), Recording("f")
+    namer, recording = Namer(Graph("f")), Recording("f")
     with recording:
         given: Any = recording.argument("x", Tensor(recording.lift(X), recording).type)
         constant: Any = Tensor(recording.lift(2.0), recording)
-        namer.visit(sys._getframe(), sys._getframe().f_lineno)
+        namer.visit(sys._getframe())
         namer.finish()
     assert (given._value.label, constant._value.label) == ("x", "")
 
@@ -191,11 +192,11 @@ def test_frames_are_let_go() -> None:
         thing = Thing()
         frame: FrameType | None = sys._getframe()
         assert frame is not None
-        namer.visit(frame, frame.f_lineno)
+        namer.visit(frame)
         return weakref.ref(thing)
 
     for end in (Namer.finish, Namer.forget):
-        namer = Namer()
+        namer = Namer(Graph("f"))
         held = visited(namer)
         gc.collect()
         assert held() is not None

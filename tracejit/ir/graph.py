@@ -195,13 +195,14 @@ class Graph:
     dimensions, if there are any. Of a graph that `is_passing` nobody but the next pass holds
     anything: nodes that this leaves are those of the next graph, too, which `takes_nodes`, with
     their operands there. Those of them whose op nothing new or changed has need no key, since no
-    two are equal. Nodes that are `protected` are left alone by the pass that runs.
+    two are equal. The pass that runs leaves `protected` nodes alone; `most_keys` can be met again.
     """
 
     def __init__(self, name: str) -> None:
         """An empty graph of the function `name`, which may be called anything."""
         self.is_passing = self.takes_nodes = False
         self.protected: frozenset[Node] = frozenset()
+        self.most_keys = 1 << 62
         self.branches = STRAIGHT
         self.name = identifier(name)
         self.inputs: list[Value] = []
@@ -212,6 +213,7 @@ class Graph:
         self._keyed_ops: set[str] = set()
         self._keyless: dict[str, list[Node]] | None = None
         self._consed: dict[tuple[Any, ...], Node] = {}
+        self._older: dict[tuple[Any, ...], Node] = {}
         self._constants: dict[tuple[Any, ...], Constant] = {}
 
     def add_input(self, name: str, type: ArrayType) -> Value:
@@ -219,10 +221,9 @@ class Graph:
         that name."""
         name = identifier(name)
         taken = {value.name for value in self.inputs}
-        numbered = (f"{name}_{number}" for number in count(2))
+        names = chain([name], (f"{name}_{number}" for number in count(2)))
         value = Value(type)
-        value.label = name if name not in taken else next(n for n in numbered if n not in taken)
-        value.base = value.name = value.label
+        value.label = value.base = value.name = next(n for n in names if n not in taken)
         self.inputs.append(value)
         return value
 
@@ -233,7 +234,8 @@ class Graph:
         if isinstance(data, np.ndarray):
             key: tuple[Any, ...] = (type, hashlib.sha256(data.tobytes()).digest())
         else:
-            key = (type, repr(data))
+            is_plain = type.dtype.kind == "f" and data == data != 0  # zeros have signs
+            key = (type, data if is_plain else repr(data))
         known = self._constants.get(key)
         if known is None:
             if isinstance(data, np.ndarray):
@@ -260,13 +262,16 @@ class Graph:
             self._give_keys(op.name)
         text = self._spelled(params) if params else ""
         key = (op.name, operands, text, region, tapes)
-        known = None if op.effect else self._consed.get(key)
+        known = None if op.effect else self._consed.get(key) or self._older.get(key)
         if known is not None and self.branches.precedes(known.segment, segment):
+            self._consed[key] = known
             return known
         node = Node(op, operands, params or NO_PARAMS, types, where, region, tapes, segment)
         node.spelled = text if self.sizes is None else None
         self.nodes.append(node)
         self._consed[key] = node
+        if len(self._consed) > self.most_keys:
+            self._older, self._consed = self._consed, {}
         return node
 
     def take(self, node: Node, operands: tuple[Value, ...]) -> Node:
@@ -297,6 +302,7 @@ class Graph:
         """Take nodes out, of which nothing that stays reads a result."""
         gone = set(nodes)
         self._consed = {key: node for key, node in self._consed.items() if node not in gone}
+        self._older = {key: node for key, node in self._older.items() if node not in gone}
         self.nodes[:] = [node for node in self.nodes if node not in gone]
 
     def cut(self, start: int) -> None:
@@ -307,6 +313,7 @@ class Graph:
     def forget_keys(self) -> None:
         """Keep no key of a node: where one is needed again it is made again."""
         self._consed.clear()
+        self._older.clear()
         self._keyed_ops.clear()
         self._keyless = {}
         for node in self.nodes:
@@ -393,8 +400,7 @@ class Graph:
 
     def constants(self) -> list[Constant]:
         """The constants that nodes and outputs use, in order of first use."""
-        read = chain.from_iterable(node.operands for node in self.nodes)
-        used = dict.fromkeys([*read, *self.outputs])
+        used = dict.fromkeys(chain(*[node.operands for node in self.nodes], self.outputs))
         return [value for value in used if isinstance(value, Constant)]
 
     def assign_names(self, results: Iterable[Value] = ()) -> None:
@@ -431,8 +437,7 @@ class Graph:
         unnamed = [(n, value) for n in self.nodes for value in n.results if not value.name]
         if not unnamed:
             return
-        taken = {value.name for node in self.nodes for value in node.results}
-        names = ValueNames(taken.union([value.name for value in self.inputs]))
+        names = ValueNames({value.name for value in self.values()})
         for node, value in unnamed:
             names.give(value, value.base or node.op.name, numbered=True)
 

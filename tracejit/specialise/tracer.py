@@ -18,6 +18,7 @@ from tracejit.specialise.arguments import check_containers
 from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.results import CommitFailed, finish
 from tracejit.specialise.trace_tree import RecordedCall
+from tracejit.support.cost_model import costs
 from tracejit.support.errors import TracejitError, Where
 from tracejit.support.options import Options
 from tracejit.support.progress import stage
@@ -166,6 +167,7 @@ class Tracer:
         first_of = {} if identity is None else identity.first_of()
         recording = Recording(name, captures, request.forced)
         recording.exact = self.options.exact
+        recording.graph.most_keys = costs().remembered_nodes
         recording.keeps_apart = self.findings.keeps_apart
         recording.rolls_sizes = self.findings.rolls_sizes and sizes is None
         loops = OpenLoops(recording, self.findings.closing)

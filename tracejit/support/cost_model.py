@@ -178,6 +178,9 @@ class Loops:
     """... where no array in a step is larger than this, ..."""
     rolled_nodes_of_large: Count = 10
     """... or that many times as many: passes go through large arrays several steps at a time."""
+    remembered_nodes: Count = 32_768
+    """Nodes among which a recording looks for an equal one, at least: a key takes as much memory as
+    a third of a node, and of long loops few are ever met again."""
     least_copies: Count = 3
     """Fewest copies of an operation that become one operation along a new first axis."""
     vectorised_operations: Count = 8_000_000

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy._core import umath
 
+from tracejit.support.errors import Where
 from tracejit.trace.decisions import Failed
 
 _KEPT: Any = getattr(umath, "_extobj_contextvar", None)
@@ -81,6 +82,14 @@ class Handling:
             if _shown_by() is not self._shown_by:
                 return CATCHES
         return ""
+
+    def check_change(self, here: Callable[[], Where | None]) -> None:
+        """Raise Failed where the function has begun to handle errors in another way."""
+        change = self.change()
+        if change:
+            where = here()
+            self.problem = change if where is None else f"{change}, at `{where.text}`"
+            raise Failed("floating", self.problem)
 
     def check(self) -> None:
         """Raise Failed where a function that has ended handled errors in another way."""

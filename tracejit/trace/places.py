@@ -55,9 +55,14 @@ def user_frame(skip: int = 1) -> FrameType | None:
     of these."""
     frame: FrameType | None = sys._getframe(skip)
     known = _internal.get
-    while frame is not None and (known(frame.f_code.co_filename) or is_internal(frame)):
+    while frame is not None:
+        inside = known(frame.f_code.co_filename)
+        if inside is None:
+            inside = is_internal(frame)
+        if not inside:
+            return frame
         frame = frame.f_back
-    return frame
+    return None
 
 
 def frame_that_raised(error: BaseException) -> FrameType | None:

@@ -35,7 +35,7 @@ from tracejit.trace.active import active as active
 from tracejit.trace.active import outside_recordings as outside_recordings
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.views import view_between
-from tracejit.trace.decisions import FROZEN, Decisions, Failed, Hidden, Unknown
+from tracejit.trace.decisions import FROZEN, Decisions, Hidden, Unknown
 from tracejit.trace.events import Event
 from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.leaks import check_bodies
@@ -88,7 +88,7 @@ class Recording(Recorder):
         self.handling = Handling()
         self.loops: Any = None
         self.trail: list[Node] | None = None
-        self._namer = Namer()
+        self._namer = Namer(self.graph)
 
     def __enter__(self) -> Recording:
         self.handling = Handling()  # it may go on at another moment than it was made at
@@ -122,8 +122,18 @@ class Recording(Recorder):
             self.check_alive()
         handling = self.handling
         if STATE() is not handling.state or warnings.filters is not handling.filters:
-            self._check_handling()
-        values = tuple([self.lift(operand) for operand in operands])
+            handling.check_change(self.here)
+        if self.moved or self.substitutes:
+            values = tuple([self.lift(operand) for operand in operands])
+        else:
+            values = tuple(
+                [
+                    x._held
+                    if type(x) in TENSORS and x._owner is None and x._recording is self
+                    else self.lift(x)
+                    for x in operands
+                ]
+            )
         if self.assigned_values and self.logs:
             self.note_uses(values)
         if op is set_item:
@@ -151,14 +161,6 @@ class Recording(Recorder):
                 tensor._owner = owner_of_view(tensor, op, operands, params)
             return tensor
         return tuple(Tensor(value, self) for value in node.results)
-
-    def _check_handling(self) -> None:
-        """Raise Failed where the function handles floating-point errors in a way of its own."""
-        change = self.handling.change()
-        if change:
-            where = self.here()
-            self.handling.problem = change if where is None else f"{change}, at `{where.text}`"
-            raise Failed("floating", self.handling.problem)
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
         """Return whether an op on these numbers can be computed now: none depends on a draw."""
@@ -443,8 +445,6 @@ class Recording(Recorder):
         frame = places.user_frame(KNOWN_FRAMES)
         if frame is None:
             return None
-        place, file, line = places.location(frame)
-        self._namer.visit(frame, line, self.in_rule)
-        self.graph.files.setdefault(place, file)
+        place = self._namer.visit(frame, self.in_rule).location
         note = self.where.note if self.where is not None else ""
         return place._replace(note=note) if note else place
