@@ -21,6 +21,10 @@ from tracejit.trace.eager import EAGER
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.load_profile("same")
 
+# Collection makes the tests, tens of thousands, and hardly any garbage: pytest_collection_finish
+# has it collected again.
+gc.disable()
+
 TABLES = Path(__file__).parent / "ops"
 
 # No run reads what another has left, or leaves anything in the user's cache.
@@ -84,6 +88,7 @@ def rules_of_one_module() -> Iterator[None]:
 
 
 def pytest_collection_finish() -> None:
-    """Leave the tests themselves, tens of thousands, out of every collection of garbage."""
+    """Leave the tests themselves out of every collection of garbage."""
     gc.collect()
     gc.freeze()
+    gc.enable()

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -234,10 +235,16 @@ def read(path: Path) -> Module:
     return Module(name, path, ast.parse(text, str(path)), text.count("\n"))
 
 
-MODULES = {module.name: module for module in map(read, sorted(PACKAGE.rglob("*.py")))}
+@cache
+def modules() -> dict[str, Module]:
+    """All modules, by name, read when a test first asks: each process of a run collects this."""
+    return {module.name: module for module in map(read, sorted(PACKAGE.rglob("*.py")))}
 
-# Read by type checkers: the types of a module, or types that stand in a stub alone.
-STUBS = [read(path) for path in sorted(PACKAGE.rglob("*.pyi"))]
+
+@cache
+def stubs() -> list[Module]:
+    """What type checkers read: the types of a module, or types that stand in a stub alone."""
+    return [read(path) for path in sorted(PACKAGE.rglob("*.pyi"))]
 
 
 def imports(module: Module) -> list[Import]:
@@ -252,7 +259,7 @@ def imports(module: Module) -> list[Import]:
                 base = absolute(module, node)
                 for alias in node.names:
                     inner = f"{base}.{alias.name}"
-                    yield Import(inner if inner in MODULES else base, node.lineno, nested)
+                    yield Import(inner if inner in modules() else base, node.lineno, nested)
             case ast.Call(
                 func=ast.Attribute(attr=called) | ast.Name(id=called),
                 args=[ast.Constant(value=str(target)), *_],
@@ -275,7 +282,10 @@ def absolute(module: Module, node: ast.ImportFrom) -> str:
     return ".".join(package[: len(package) - drop] + ([node.module] if node.module else []))
 
 
-IMPORTS = {name: imports(module) for name, module in MODULES.items()}
+@cache
+def imports_by_module() -> dict[str, list[Import]]:
+    """The imports of every module, by its name."""
+    return {name: imports(module) for name, module in modules().items()}
 
 
 def ours(target: str) -> bool:
@@ -285,8 +295,8 @@ def ours(target: str) -> bool:
 
 def check(rule: Callable[[Module], Iterator[str]]) -> None:
     """Fail with everything that `rule` says of any module, one line each."""
-    assert MODULES, f"no module found under {PACKAGE}"
-    said = [line for module in MODULES.values() for line in rule(module)]
+    assert modules(), f"no module found under {PACKAGE}"
+    said = [line for module in modules().values() for line in rule(module)]
     if said:
         pytest.fail("\n".join(said), pytrace=False)
 
@@ -302,7 +312,7 @@ def test_every_module_has_a_layer() -> None:
 def test_imports_go_down() -> None:
     def rule(module: Module) -> Iterator[str]:
         rank = RANKS.get(module.layer, 0)
-        for target, line, _ in IMPORTS[module.name]:
+        for target, line, _ in imports_by_module()[module.name]:
             if ours(target) and RANKS.get(layer(target), 0) > rank:
                 yield (
                     f"{module.at(line)} {module.name} (rank {rank}) imports {target} "
@@ -313,8 +323,8 @@ def test_imports_go_down() -> None:
 
 
 def test_imports_of_stubs_go_down() -> None:
-    assert STUBS
-    for stub in STUBS:
+    assert stubs()
+    for stub in stubs():
         for target, line, _ in imports(stub):
             assert RANKS.get(layer(target), 0) <= RANKS[stub.layer] or not ours(target), (
                 f"{stub.at(line)} imports {target}, which is above it"
@@ -322,7 +332,7 @@ def test_imports_of_stubs_go_down() -> None:
 
 
 def test_stubs_are_imported_under_type_checking_alone() -> None:
-    alone = {stub.name for stub in STUBS} - MODULES.keys()
+    alone = {stub.name for stub in stubs()} - modules().keys()
 
     def rule(module: Module) -> Iterator[str]:
         for node in outside_type_checking(module.tree):
@@ -343,10 +353,10 @@ def outside_type_checking(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def test_imports_name_modules_that_exist() -> None:
-    known = MODULES.keys() | {stub.name for stub in STUBS}
+    known = modules().keys() | {stub.name for stub in stubs()}
 
     def rule(module: Module) -> Iterator[str]:
-        for target, line, _ in IMPORTS[module.name]:
+        for target, line, _ in imports_by_module()[module.name]:
             if ours(target) and target not in known:
                 yield f"{module.at(line)} {module.name} imports {target}, which is not there"
 
@@ -355,7 +365,8 @@ def test_imports_name_modules_that_exist() -> None:
 
 def test_imports_make_no_circle() -> None:
     graph = {
-        name: {target for target, _, _ in found if ours(target)} for name, found in IMPORTS.items()
+        name: {target for target, _, _ in found if ours(target)}
+        for name, found in imports_by_module().items()
     }
     try:
         graphlib.TopologicalSorter(graph).prepare()
@@ -367,7 +378,7 @@ def test_imports_make_no_circle() -> None:
 
 def test_no_import_inside_a_function() -> None:
     def rule(module: Module) -> Iterator[str]:
-        for target, line, nested in IMPORTS[module.name]:
+        for target, line, nested in imports_by_module()[module.name]:
             if nested:
                 yield f"{module.at(line)} {target} is imported inside a function, not at the head"
 
@@ -378,7 +389,7 @@ def test_only_the_standard_library_numpy_and_astor_are_imported() -> None:
     allowed = sys.stdlib_module_names | RUNTIME_DEPENDENCIES
 
     def rule(module: Module) -> Iterator[str]:
-        for target, line, _ in IMPORTS[module.name]:
+        for target, line, _ in imports_by_module()[module.name]:
             known = ours(target) or target.split(".")[0] in allowed
             if not known and not module.name.startswith(MAY_IMPORT_EXTRAS):
                 yield f"{module.at(line)} {module.name} imports {target}, no dependency of tracejit"
@@ -409,7 +420,7 @@ def test_numbers_that_are_no_thresholds_are_there() -> None:
     gone = [
         f"{name}.{number}"
         for name, numbers in NO_THRESHOLDS.items()
-        for number in numbers - {found for found, _ in numbers_of(MODULES[name])}
+        for number in numbers - {found for found, _ in numbers_of(modules()[name])}
     ]
     assert not gone
 
@@ -457,7 +468,7 @@ def test_modules_public_classes_and_public_functions_have_docstrings() -> None:
 def test_docstrings_open_with_what_things_are_or_do() -> None:
     found = [
         f"{module.at(node.body[0].lineno)} {text.splitlines()[0]}"
-        for module in MODULES.values()
+        for module in modules().values()
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Module | Definition)
         if QUESTION.match(text := ast.get_docstring(node) or "")
@@ -503,11 +514,11 @@ def test_tests_mirror_the_tree() -> None:
 
 
 def test_tested_elsewhere_lists_only_what_is() -> None:
-    gone = [name for name in TESTED_ELSEWHERE if name not in MODULES]
+    gone = [name for name in TESTED_ELSEWHERE if name not in modules()]
     mirrored = [
         name
         for name in TESTED_ELSEWHERE
-        if name in MODULES and (ROOT / mirror(MODULES[name])).is_file()
+        if name in modules() and (ROOT / mirror(modules()[name])).is_file()
     ]
     assert not gone, f"no such modules: {gone}"
     assert not mirrored, f"these have tests of their own: {mirrored}"
