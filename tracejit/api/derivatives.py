@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tracejit.api.derived import Sources, callable_of, recorded_as, remembered
+from tracejit.api.derived import Sources, callable_of, recorded_as, remembered, typed_as
+from tracejit.api.gradients import grad
 from tracejit.autodiff.request import cotangents_of, request_of, tangents_of
 from tracejit.specialise.function import Function
 from tracejit.specialise.pickling import recallable
@@ -20,55 +21,14 @@ if TYPE_CHECKING:
         A,
         Argnames,
         Argnums,
-        First,
-        FirstTwo,
         No,
-        One,
         P,
         R,
-        X,
-        Y,
         Yes,
-        Zero,
     )
 
 
-@overload
-def elementwise_grad(
-    f: np.ufunc, argnums: Argnums = 0, *, argnames: Argnames | None = None, has_aux: bool = False
-) -> Function[..., Any]: ...
-@overload
-def elementwise_grad(
-    f: First[P, X, Any], argnums: Zero = 0, *, argnames: None = None, has_aux: No = False
-) -> Function[P, X]: ...
-@overload
-def elementwise_grad(
-    f: FirstTwo[P, X, Y, Any], argnums: One, *, argnames: None = None, has_aux: No = False
-) -> Function[P, Y]: ...
-@overload
-def elementwise_grad(
-    f: FirstTwo[P, X, Y, Any],
-    argnums: tuple[Zero, One],
-    *,
-    argnames: None = None,
-    has_aux: No = False,
-) -> Function[P, tuple[X, Y]]: ...
-@overload
-def elementwise_grad(
-    f: First[P, X, tuple[Any, A]], argnums: Zero = 0, *, argnames: None = None, has_aux: Yes
-) -> Function[P, tuple[X, A]]: ...
-@overload
-def elementwise_grad(
-    f: Callable[P, Any],
-    argnums: Argnums,
-    *,
-    argnames: Argnames | None = None,
-    has_aux: bool = False,
-) -> Function[P, Any]: ...
-@overload
-def elementwise_grad(
-    f: Callable[P, Any], argnums: Argnums = 0, *, argnames: Argnames, has_aux: bool = False
-) -> Function[P, Any]: ...
+@typed_as(grad)
 @places.at_the_users_line
 @remembered
 @recallable

@@ -206,6 +206,11 @@ def remembered(transform: F) -> F:
     return called  # type: ignore[return-value]
 
 
+def typed_as(other: F) -> Callable[[Callable[..., Any]], F]:
+    """Give a transform, for type checkers, the signatures of `other`."""
+    return lambda transform: transform  # type: ignore[return-value]
+
+
 def _is_spelled(option: Any) -> bool:
     """Return whether the text of an option says all of it, and it cannot change."""
     if type(option) is tuple:

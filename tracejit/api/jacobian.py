@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from tracejit.api.derived import Sources, callable_of, recorded_as, remembered
+from tracejit.api.derived import Sources, callable_of, recorded_as, remembered, typed_as
 from tracejit.api.jacobian_rows import rows_of
 from tracejit.autodiff.request import request_of
 from tracejit.specialise.function import Function
@@ -196,109 +196,6 @@ def jacobian_function(
 
 
 @overload
-def jacfwd(
-    f: np.ufunc,
-    argnums: Argnums = 0,
-    *,
-    argnames: Argnames | None = None,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[..., Any]: ...
-@overload
-def jacfwd(
-    f: First[P, Array[D], Real],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: No = False,
-    chunk_size: int | None = None,
-) -> Function[P, NDArray[D]]: ...
-@overload
-def jacfwd(
-    f: First[P, float, float],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: No = False,
-    chunk_size: int | None = None,
-) -> Function[P, float]: ...
-@overload
-def jacfwd(
-    f: First[P, float, Array[D]],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: No = False,
-    chunk_size: int | None = None,
-) -> Function[P, NDArray[D]]: ...
-@overload
-def jacfwd(
-    f: FirstTwo[P, Array[D], Array[E], Real],
-    argnums: tuple[Zero, One],
-    *,
-    argnames: None = None,
-    has_aux: No = False,
-    chunk_size: int | None = None,
-) -> Function[P, tuple[NDArray[D], NDArray[E]]]: ...
-@overload
-def jacfwd(
-    f: First[P, Array[D], tuple[Real, A]],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: Yes,
-    chunk_size: int | None = None,
-) -> Function[P, tuple[NDArray[D], A]]: ...
-@overload
-def jacfwd(
-    f: First[P, X, Any],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[P, Any]: ...
-@overload
-def jacfwd(
-    f: Callable[P, Any],
-    argnums: Argnums,
-    *,
-    argnames: Argnames | None = None,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[P, Any]: ...
-@overload
-def jacfwd(
-    f: Callable[P, Any],
-    argnums: Argnums = 0,
-    *,
-    argnames: Argnames,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[P, Any]: ...
-@places.at_the_users_line
-@remembered
-@recallable
-def jacfwd(
-    f: Callable[..., Any],
-    argnums: Argnums = 0,
-    *,
-    argnames: Argnames | None = None,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[..., Any]:
-    """`jacobian` in forward mode: for results larger than arguments. Raises as it does, and refuses
-    complex arguments.
-
-    >>> import numpy as np
-    >>> import tracejit as tj
-    >>> tj.jacfwd(lambda t: np.stack([t, t**2, t**3]))(2.0)
-    array([ 1.,  4., 12.])
-    """
-    return jacobian_function("jacfwd", f, argnums, argnames, "fwd", has_aux, chunk_size)
-
-
-@overload
 def jacrev(
     f: np.ufunc,
     argnums: Argnums = 0,
@@ -398,3 +295,26 @@ def jacrev(
     array([2., 4.])
     """
     return jacobian_function("jacrev", f, argnums, argnames, "rev", has_aux, chunk_size)
+
+
+@typed_as(jacrev)
+@places.at_the_users_line
+@remembered
+@recallable
+def jacfwd(
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    argnames: Argnames | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[..., Any]:
+    """`jacobian` in forward mode: for results larger than arguments. Raises as it does, and refuses
+    complex arguments.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.jacfwd(lambda t: np.stack([t, t**2, t**3]))(2.0)
+    array([ 1.,  4., 12.])
+    """
+    return jacobian_function("jacfwd", f, argnums, argnames, "fwd", has_aux, chunk_size)

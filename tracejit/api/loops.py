@@ -52,17 +52,7 @@ Step = Callable[[Any, Any, Any], tuple[Any, Any]]
 @overload
 def scan(
     f: Callable[[C, Any], tuple[C, Array[D]]],
-    init: C,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-    unroll: int | bool = 1,
-    checkpoint: int | bool | None = None,
-) -> tuple[C, NDArray[D]]: ...
-@overload
-def scan(
-    f: Callable[[C, Any], tuple[C, Array[D]]],
-    init: float,
+    init: C | float,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
@@ -72,17 +62,7 @@ def scan(
 @overload
 def scan(
     f: Callable[[C, Any], tuple[C, float]],
-    init: C,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-    unroll: int | bool = 1,
-    checkpoint: int | bool | None = None,
-) -> tuple[C, NDArray[Any]]: ...
-@overload
-def scan(
-    f: Callable[[C, Any], tuple[C, float]],
-    init: float,
+    init: C | float,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
@@ -92,17 +72,7 @@ def scan(
 @overload
 def scan(
     f: Callable[[C, Any], tuple[C, ArraysT]],
-    init: C,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-    unroll: int | bool = 1,
-    checkpoint: int | bool | None = None,
-) -> tuple[C, ArraysT]: ...
-@overload
-def scan(
-    f: Callable[[C, Any], tuple[C, ArraysT]],
-    init: float,
+    init: C | float,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
@@ -112,17 +82,7 @@ def scan(
 @overload
 def scan(
     f: Callable[[C, Any], tuple[C, Any]],
-    init: C,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-    unroll: int | bool = 1,
-    checkpoint: int | bool | None = None,
-) -> tuple[C, Any]: ...
-@overload
-def scan(
-    f: Callable[[C, Any], tuple[C, Any]],
-    init: float,
+    init: C | float,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
