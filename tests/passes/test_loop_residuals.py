@@ -114,6 +114,29 @@ def test_what_is_recomputed_on_demand_is_not_stacked() -> None:
     assert "exp(" in halves(derivative)[1]
 
 
+def test_what_is_recomputed_on_demand_stays_in_the_loop_that_goes_backward() -> None:
+    def loss(x: Any, xs: Any) -> Any:
+        level = tj.recompute_grad(lambda h: np.tanh(np.sum(h)))
+
+        def step(h: Any, x: Any) -> Any:
+            h = np.cos(h + x)
+            return h, level(h)
+
+        return np.sum(tj.scan(step, x, xs)[1] ** 2)
+
+    def plain(x: Any, xs: Any) -> Any:
+        levels = []
+        for row in xs:
+            x = np.cos(x + row)
+            levels.append(np.tanh(np.sum(x)))
+        return sum(level**2 for level in levels)
+
+    derivative = tj.value_and_grad(loss)
+    np.testing.assert_allclose(derivative(XS[0], XS)[1], tj.grad(plain)(XS[0], XS), rtol=1e-10)
+    text = derivative.source.split("def value_and_grad")[1]
+    assert text.index("[recomputed]") > text.index("reversed(")  # though one number is less to keep
+
+
 def test_only_what_is_read_is_stacked() -> None:
     def total(x: Any) -> Any:
         def step(carry: Any, e: Any) -> Any:
