@@ -393,6 +393,21 @@ def test_copies_beside_an_assignment_are_pythons() -> None:
     alike(f, vary, 5)
 
 
+def test_objects_hold_numbers_after_a_call_that_changes_what_it_reads() -> None:
+    def appends(self: Model, x: Any) -> Any:
+        self.state = self.state + x * self.lr
+        self.log.append(self.state.sum())
+        return self.state
+
+    def begins(self: Any, x: Any) -> Any:
+        self.state = self.state + x
+        self.doubled = self.state * 2
+        return self.doubled
+
+    for method in (appends, begins):
+        alike(method, vary, 4)
+
+
 def test_under_a_tape_what_is_assigned_is_followed() -> None:
     model, its = Model(), Model()
     f = tj.function(recurrent)

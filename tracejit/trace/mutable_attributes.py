@@ -284,14 +284,17 @@ class Loan:
 
 
 def put_numbers(captures: Any, recording: Any) -> None:
-    """Replace the Tensors of the recording that the function has left in containers by their
-    numbers: without a loan they would have been numbers. This is for a function that has changed
-    what it reads."""
+    """Replace the Tensors of the recording that the function has left in containers and attributes
+    by their numbers, as the call in plain Python would have. This is for a function that has
+    changed what it reads."""
     if captures.conditions.hold():
         return
-    for container in captures.visited.values():
-        table = container if type(container) in (list, dict, deque) else None
-        if table is None:
+    for holder in captures.visited.values():
+        table = holder
+        if type(holder) not in (list, dict, deque):
+            with suppress(AttributeError):
+                table = attributes_of(holder)
+        if type(table) not in (list, dict, deque):
             continue
         for key in list(table) if type(table) is dict else range(len(table)):
             value = table[key]
