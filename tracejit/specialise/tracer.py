@@ -230,7 +230,8 @@ class Tracer:
                 self.effects.add("events")  # those that Python has made, too, if it raises
         if rebound and self._runs_again(captures, rebound):
             raise Rebound(rebound[0][0].name)
-        put_numbers(captures, recording)
+        if captures.lent or rebound:
+            put_numbers(captures, recording)
         captures.settle(one.data for one in recording.graph.constants())
         lent = dict.fromkeys(loan.inputs, "")
         lent_readers: dict[str, Where | None] = {}
