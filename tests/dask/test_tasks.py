@@ -48,6 +48,17 @@ def test_a_block_that_raises_is_named_with_the_line() -> None:
     assert "LinAlgError" in text and type(caught.value).__name__ == "BlockError"
 
 
+def test_what_runs_once_and_raises_is_named_with_the_line() -> None:
+    def fitted(x: Any) -> Any:
+        return np.linalg.inv(x.T @ x)
+
+    with pytest.raises(RuntimeError, match="Singular matrix") as caught:
+        td.function(fitted)(da.ones((6, 2), chunks=(2, 2)))
+    text = str(caught.value)
+    assert "same for all blocks: at fitted:1  return np.linalg.inv(x.T @ x)" in text
+    assert "x.blocks[number]" not in text
+
+
 WRONG: dict[str, tuple[Any, str]] = {
     "dtype": (np.ones((2, 3), "f4"), r"x is float32 \(2, 3\) there, and Dask was told float64 \(2"),
     "rows": (np.ones((5, 3)), r"x is float64 \(5, 3\) there, and Dask was told float64 \(2, 3\)"),
