@@ -94,15 +94,15 @@ class StageTask(NamedTuple):
         except TracejitError:
             raise
         except Exception as error:
-            block, fix = str(place), "that block alone and look at it: x.blocks[number].compute()"
+            failed, fix = str(place), "that block alone and look at it: x.blocks[number].compute()"
             if place is None:
-                block = "what is the same for all blocks"
+                failed = "what is the same for all blocks"
                 fix = "what that line reads by tracejit.dask.function, and look at it"
             raise fail(
                 "block",
                 None,
                 function=self.function,
-                block=block,
+                block=failed,
                 problem=f"{_line_of(error, module)}{type(error).__name__}: {error}",
                 fix=f"compute {fix}.",
             ) from error
