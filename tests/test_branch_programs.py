@@ -35,7 +35,7 @@ pytestmark = [
 ]
 
 FEW = settings(
-    max_examples=36,
+    max_examples=18,
     deadline=None,
     derandomize=True,
     database=None,

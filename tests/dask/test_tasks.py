@@ -16,6 +16,7 @@ da = pytest.importorskip("dask.array", reason="the extra dask is not installed")
 import dask  # noqa: E402
 
 import tracejit.dask as td  # noqa: E402
+from tests.rows import each_row  # noqa: E402
 from tracejit.dask import tasks  # noqa: E402
 
 X = np.arange(40.0).reshape(10, 4)
@@ -117,7 +118,7 @@ def test_few_kernels_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(tasks._LOADED) == 2
 
 
-@pytest.mark.parametrize("row", ERRORS)
+@each_row("row", ERRORS)
 def test_errors_travel_between_processes(row: str) -> None:
     words: dict[str, object] = {}
     while True:  # a row names the words it needs

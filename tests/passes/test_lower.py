@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.interpret import interpret, record
 from tests.programs import Program, programs
+from tests.rows import each_row
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.dce import drop_dead
@@ -206,8 +207,8 @@ LOWERED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize(("f", "shapes", "ops"), LOWERED.values(), ids=LOWERED)
+@each_row("dtype", ["f4", "f8"])
+@each_row(("f", "shapes", "ops"), LOWERED.values())
 def test_sums_become_products(f: Any, shapes: Any, ops: list[str], dtype: str) -> None:
     args = [normal(*shape, dtype=dtype) for shape in shapes]
     graph = graph_of(f, *args)
@@ -261,7 +262,7 @@ KEPT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("f", "x"), KEPT.values(), ids=KEPT)
+@each_row(("f", "x"), KEPT.values())
 def test_what_stays(f: Any, x: Any) -> None:
     graph = graph_of(f, x)
     assert "sum" in ops_of(drop_dead(lower(graph)))
@@ -325,7 +326,7 @@ def test_a_recomputed_product_stays_where_it_is() -> None:
     np.testing.assert_allclose(gradient, exact, rtol=1e-13)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from(sorted(set(LOWERED) - {"a mean", "products of long columns of stacks kept"})),
     st.sampled_from(["f4", "f8"]),
@@ -353,7 +354,7 @@ def test_infinities_and_nan_are_where_they_were(
         assert np.all((np.abs(found - expected) <= bound(f, args))[finite])
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=30, deadline=None, derandomize=True, database=None)
 @given(programs())
 def test_programs_are_what_they_are_exactly(program: Program) -> None:
     moving = program.moving
@@ -433,7 +434,7 @@ def test_sums_over_axes_that_stay(f: Any, x: Any) -> None:
 MODERATE = [0.0, -0.0, 1.0, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.sampled_from(sorted(NEXT_TO_EACH_OTHER)),
     st.sampled_from(["f4", "f8"]),
