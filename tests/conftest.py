@@ -18,7 +18,7 @@ from tracejit.autodiff.rules import RULES_FOR_NUMPY
 from tracejit.trace.eager import EAGER
 
 # A run of the suite tries the same programs everywhere; nightly runs ask for others themselves.
-settings.register_profile("same", max_examples=50, derandomize=True, deadline=None, database=None)
+settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.load_profile("same")
 
 TABLES = Path(__file__).parent / "ops"

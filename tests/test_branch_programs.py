@@ -35,7 +35,7 @@ pytestmark = [
 ]
 
 FEW = settings(
-    max_examples=18,
+    max_examples=36,
     deadline=None,
     derandomize=True,
     database=None,

@@ -551,11 +551,11 @@ def test_every_improvement_is_here() -> None:
 
 @pytest.mark.parametrize("name", OPTIMISATIONS)
 def test_alone(name: str) -> None:
-    check([name], 4, OPTIMISATIONS[name].least)
+    check([name], 6, OPTIMISATIONS[name].least)
 
 
 def test_all_together() -> None:
-    check(TOGETHER, 12, 2)
+    check(TOGETHER, 16, 2)
 
 
 @pytest.mark.nightly

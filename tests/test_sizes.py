@@ -460,7 +460,7 @@ STEPS: tuple[Callable[[Any, Any], Any], ...] = (
 SHAPES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=7)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5), SHAPES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_random_programs_over_random_shapes(steps: list[Any], shapes: list[Any]) -> None:

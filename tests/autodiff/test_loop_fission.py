@@ -18,7 +18,7 @@ from tracejit.compiler import pipeline
 from tracejit.support.cost_model import assuming
 
 FEW = settings(
-    max_examples=16,
+    max_examples=30,
     deadline=None,
     derandomize=True,
     database=None,

@@ -14,7 +14,7 @@ import tracejit as tj
 from tests.against_exact import assert_close_to_exact, code, with_special
 
 FEW = settings(
-    max_examples=14,
+    max_examples=24,
     deadline=None,
     derandomize=True,
     database=None,

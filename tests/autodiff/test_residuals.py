@@ -19,7 +19,7 @@ from tests.programs import Program, assert_same, programs
 from tracejit.support.errors import ArgumentError, TracejitWarning
 
 FEW = settings(
-    max_examples=16,
+    max_examples=30,
     deadline=None,
     derandomize=True,
     database=None,

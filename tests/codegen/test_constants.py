@@ -136,7 +136,7 @@ ELEMENTWISE = [
 NUMBERS = st.sampled_from([0, 1, -1, 7, 2**30, 0.0, -0.0, 0.1, -2.5, 1e-300, 1e300, np.inf, np.nan])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from(ELEMENTWISE),
     NUMBERS,

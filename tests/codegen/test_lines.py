@@ -61,7 +61,7 @@ def _means_something(text: str) -> bool:
     return True
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(STATEMENTS.filter(_means_something), st.integers(12, 60))
 def test_a_broken_statement_means_the_same(text: str, width: int) -> None:
     assert parsed(broken(text, width)) == parsed([text])

@@ -180,7 +180,7 @@ def test_what_is_linear_has_no_second_order() -> None:
     assert found[2] is None
 
 
-@settings(max_examples=20)
+@settings(max_examples=40)
 @given(programs())
 def test_random_programs(program: Program) -> None:
     """A tape around the compiled program is the compiled gradient of the program.

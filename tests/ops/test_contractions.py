@@ -93,7 +93,7 @@ def test_rows_of_complex_numbers_stay() -> None:
     assert of_arrays("ij,ij->i", x, x) == (None, [])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_any_two_factors(data: st.DataObject) -> None:
     """What is laid out is what einsum computes, whatever the letters, their order and sizes."""

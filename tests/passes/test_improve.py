@@ -52,7 +52,7 @@ def algebra(graph: Graph) -> Graph:
 
 
 @pytest.mark.parametrize("use_special", [False, True])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(random=st.randoms(use_true_random=False))
 def test_random_graphs_keep_their_numbers(use_special: bool, random: Random) -> None:
     """The same inf and nan; numbers to rounding, where the graph is not ill-conditioned."""
@@ -94,7 +94,7 @@ def _with_special(random: Random, value: Any) -> Any:
 
 
 @settings(
-    max_examples=20,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     database=None,

@@ -14,7 +14,7 @@ import tracejit as tj
 from tests.against_exact import assert_close_to_exact, code, with_special
 
 FEW = settings(
-    max_examples=5,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     database=None,

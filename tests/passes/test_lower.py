@@ -326,7 +326,7 @@ def test_a_recomputed_product_stays_where_it_is() -> None:
     np.testing.assert_allclose(gradient, exact, rtol=1e-13)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from(sorted(set(LOWERED) - {"a mean", "products of long columns of stacks kept"})),
     st.sampled_from(["f4", "f8"]),
@@ -354,7 +354,7 @@ def test_infinities_and_nan_are_where_they_were(
         assert np.all((np.abs(found - expected) <= bound(f, args))[finite])
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(programs())
 def test_programs_are_what_they_are_exactly(program: Program) -> None:
     moving = program.moving
@@ -434,7 +434,7 @@ def test_sums_over_axes_that_stay(f: Any, x: Any) -> None:
 MODERATE = [0.0, -0.0, 1.0, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(sorted(NEXT_TO_EACH_OTHER)),
     st.sampled_from(["f4", "f8"]),

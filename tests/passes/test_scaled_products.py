@@ -67,7 +67,7 @@ def prepared(f: Any, *args: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("case", FOUND.values(), ids=FOUND)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(special=st.lists(st.sampled_from(EDGES), max_size=3), random=st.randoms())
 def test_one_product(case: Any, dtype: str, special: list[float], random: Any) -> None:
     f, *shapes = case

@@ -420,7 +420,7 @@ def test_effects_are_not_folded() -> None:
     assert len(simplify(graph).nodes) == 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_no_bit_of_a_random_graph_changes(random: Random) -> None:
     inputs = random_inputs(random, special=True)

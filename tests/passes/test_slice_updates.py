@@ -211,7 +211,7 @@ def _program(random: Random, ndim: int) -> Step:
     return loss
 
 
-@settings(max_examples=16, deadline=None, derandomize=True, database=None)
+@settings(max_examples=30, deadline=None, derandomize=True, database=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([1, 2, 3]), st.sampled_from([0, 0, 2]))
 def test_random_recurrences(random: Random, ndim: int, count: int) -> None:
     rng = np.random.default_rng(random.randrange(1000))

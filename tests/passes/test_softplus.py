@@ -55,7 +55,7 @@ def program(case: tuple[Any, ...]) -> Any:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("case", FOUND.values(), ids=FOUND)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(special=st.lists(st.sampled_from(EDGES), max_size=4), number=st.sampled_from(EDGES))
 def test_numbers(case: Any, dtype: str, special: list[float], number: float) -> None:
     *_, shape, of_g = case

@@ -128,7 +128,7 @@ def likelihood(a: Any, b: Any, v: Any) -> Any:
     return total
 
 
-@settings(max_examples=16, deadline=None, derandomize=True, database=None)
+@settings(max_examples=30, deadline=None, derandomize=True, database=None)
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(0, 999))
 def test_random_filters(n: int, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -232,7 +232,7 @@ def frozen(inputs: list[Any]) -> list[Any]:
     return inputs
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([8, 20, 50]))
 @np.errstate(all="ignore")
 def test_a_body_writes_to_no_input_and_returns_fresh_arrays(random: Random, steps: int) -> None:

@@ -17,7 +17,7 @@ from tests.test_programs import FEW, check_all, check_float32, check_second_orde
 from tracejit.support.cost_model import assuming, costs
 
 SIZE = 300_000
-SOME, FEWER = settings(FEW, max_examples=14), settings(FEW, max_examples=8)
+SOME, FEWER = settings(FEW, max_examples=24), settings(FEW, max_examples=12)
 
 
 @pytest.fixture(scope="class")

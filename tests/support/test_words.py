@@ -71,7 +71,7 @@ def test_nasty_words_change_nothing(number: int) -> None:
     assert sum(check(place, word) for word in words) > len(words) / 2
 
 
-@settings(max_examples=30)
+@settings(max_examples=60)
 @given(st.sampled_from(list(PLACES)), WORDS)
 def test_any_word_is_right_in_any_place(place: str, word: str) -> None:
     check(place, word)
@@ -138,7 +138,7 @@ def test_a_string_puts_nothing_into_a_template() -> None:
 # Names
 
 
-@settings(max_examples=200)
+@settings(max_examples=500)
 @given(WORDS)
 def test_an_identifier_is_a_name(word: str) -> None:
     made = identifier(word)
@@ -185,7 +185,7 @@ def test_what_is_no_name(word: str) -> None:
 # Texts
 
 
-@settings(max_examples=200)
+@settings(max_examples=500)
 @given(WORDS)
 def test_printed_text_is_one_line_that_is_seen(word: str) -> None:
     text = printable(word)
@@ -196,7 +196,7 @@ def test_printed_text_is_one_line_that_is_seen(word: str) -> None:
     assert visible(word).isprintable()
 
 
-@settings(max_examples=200)
+@settings(max_examples=500)
 @given(WORDS)
 def test_a_docstring_and_a_literal_hold_what_was_put_in(word: str) -> None:
     text = printable(word)

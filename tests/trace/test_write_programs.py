@@ -25,7 +25,7 @@ from tests.programs import assert_same
 from tracejit.support.errors import InPlaceError
 
 FEW = settings(
-    max_examples=12,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,
@@ -414,7 +414,7 @@ def test_programs_that_write_are_numpys_and_their_gradients_are_right(made: Writ
     check(made)
 
 
-@settings(FEW, max_examples=2)
+@settings(FEW, max_examples=3)
 @given(writings(8))
 def test_second_derivatives_of_programs_that_write(made: Writing) -> None:
     check(made, 2)
