@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -243,12 +245,28 @@ def on_disk(kind: str, folder: Path) -> Any:
     return dd.read_parquet(folder).to_dask_array(lengths=True)
 
 
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Any]:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
 @pytest.mark.parametrize("kind", ["npy", "zarr", "parquet"])
-@pytest.mark.parametrize("scheduler", ["sync", "threads"])
-def test_arrays_on_disk(kind: str, scheduler: str, tmp_path: Path) -> None:
+def test_arrays_on_disk(kind: str, cluster: Any, processes: Any, tmp_path: Path) -> None:
     x, y = on_disk(kind, tmp_path), da.from_array(Y, chunks=33)
-    with dask.config.set(scheduler=scheduler):
-        value, slope = td.value_and_grad(loss)(W, x, y)
+    both = td.value_and_grad(loss)
+    found = []
+    for settings in (
+        {"scheduler": "sync"},
+        {"scheduler": "threads"},
+        {"scheduler": "processes", "pool": processes},
+    ):
+        with dask.config.set(settings):
+            found.append(both(W, x, y))
+    with distributed.Client(cluster, set_as_default=True):
+        found.append(both(W, x, y))
+    assert len(set(map(bits, found))) == 1
+    value, slope = found[0]
     wanted, wanted_slope = tj.value_and_grad(loss)(W, X, Y)
     np.testing.assert_allclose(value, wanted, rtol=1e-12)
     np.testing.assert_allclose(slope, wanted_slope, rtol=1e-12, atol=1e-14)
