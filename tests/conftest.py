@@ -21,10 +21,6 @@ from tracejit.trace.eager import EAGER
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.load_profile("same")
 
-# Collection makes the tests, tens of thousands, and hardly any garbage: pytest_collection_finish
-# has it collected again.
-gc.disable()
-
 TABLES = Path(__file__).parent / "ops"
 
 # No run reads what another has left, or leaves anything in the user's cache.
@@ -85,6 +81,11 @@ def rules_of_one_module() -> Iterator[None]:
     before = list(RULES_FOR_NUMPY)
     yield
     RULES_FOR_NUMPY[:] = before
+
+
+def pytest_collection() -> None:
+    """Collect no garbage meanwhile: tests are tens of thousands of objects that stay."""
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:

@@ -14,6 +14,7 @@ import pytest
 import tracejit as tj
 from tests.captured.table import PROGRAMS
 from tests.programs import assert_same
+from tests.rows import each_row
 from tracejit.support.errors import LeakedTensorError
 
 for path in sorted((Path(__file__).parent / "captured").glob("*.py")):
@@ -66,7 +67,7 @@ def test_what_is_kept_of_a_recording_is_refused(name: str) -> None:
         assert "lru_cache" in str(error)
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - RESTLESS - LEAKS))
+@each_row("name", sorted(PROGRAMS.keys() - RESTLESS - LEAKS))
 def test_what_has_not_changed_is_not_recorded_again(name: str) -> None:
     function, _, *args = PROGRAMS[name]()
     compiled = tj.function(function)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import tracejit as tj
+from tests.rows import each_row
 
 NUMBERS = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -2.5])
 PAIRS = [grid.ravel() for grid in np.meshgrid(NUMBERS, NUMBERS)]
@@ -55,8 +55,8 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@each_row("dtype", ["f2", "f4", "f8"])
+@each_row("name", PROGRAMS)
 @np.errstate(all="ignore")
 def test_signs_are_those_of_numpy(name: str, dtype: str) -> None:
     program = PROGRAMS[name]

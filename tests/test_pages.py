@@ -11,6 +11,7 @@ import pytest
 
 import tracejit as tj
 from tests.pages import DOCS, PAGES, README, ROOT, WrongOutput, broken_links, name_of, run
+from tests.rows import each_row
 from tracejit.support import exceptions
 
 # Pages to look things up in, and notes; all others are read from beginning to end.
@@ -44,12 +45,12 @@ def test_every_block_runs_and_prints_what_the_page_says(page: Path, folder: Path
     run(page, folder)
 
 
-@pytest.mark.parametrize("page", READ, ids=name_of)
+@each_row("page", READ)
 def test_a_page_is_read_in_ten_minutes(page: Path) -> None:
     assert len(page.read_text("utf-8").split()) <= MOST_WORDS
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@each_row("page", PAGES)
 def test_every_link_leads_somewhere(page: Path) -> None:
     assert broken_links(page) == []
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.rows import each_row
 from tracejit.support.errors import ArgumentError
 from tracejit.trace.tensor import TENSORS
 
@@ -122,8 +123,8 @@ def plain(call: Callable[[Any, Any], Any], w: Any) -> Any:
         return None
 
 
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("call", CALLS)
+@each_row("kind", KINDS)
 def test_captured_it_is_right_or_refused(kind: str, call: str) -> None:
     w, called = KINDS[kind](), CALLS[call]
     expected = plain(called, w)
@@ -138,8 +139,8 @@ def test_captured_it_is_right_or_refused(kind: str, call: str) -> None:
     assert found == expected
 
 
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("call", CALLS)
+@each_row("kind", KINDS)
 def test_on_a_tape_it_is_right_or_refused(kind: str, call: str) -> None:
     w, x = KINDS[kind](), tj.constant(X)
     expected = plain(CALLS[call], w)

@@ -13,6 +13,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
+from tests.rows import each_row
 from tests.tensorflow.modes import MODES, Program, plain
 from tracejit.support.errors import CallbackError, NoGradientError
 
@@ -324,7 +325,7 @@ def arrays(answer: Any) -> Any:
     return np.asarray(answer)
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@each_row("name", RESULTS)
 def test_an_answer_has_the_structure_of_its_result(name: str, wrap: Wrap) -> None:
     result, answer = RESULTS[name]
     f = wrap(lambda x: tj.callback(answer, x, result=result))
@@ -450,7 +451,7 @@ WRONG: dict[str, tuple[Any, Callable[..., Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@each_row("name", WRONG)
 def test_an_answer_that_does_not_fit_is_named(name: str, wrap: Wrap) -> None:
     result, answer, problem = WRONG[name]
 

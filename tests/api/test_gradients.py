@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 
 import tracejit as tj
 from tests.programs import assert_same
+from tests.rows import each_row
 from tracejit.support.errors import GradientError, NoGradientError
 
 X = np.array([[1.0, -2.0, 3.5], [0.25, 0.5, -0.75]])
@@ -144,7 +145,7 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
+@each_row("name", PARAMETERS)
 def test_a_gradient_has_the_form_of_its_argument(name: str) -> None:
     f, argument, expected = PARAMETERS[name]
     value, found = tj.value_and_grad(f)(argument)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.rows import each_row
 from tests.unrolled import scan as unrolled_scan
 from tracejit.support.errors import ArgumentError
 from tracejit.trace.trees import flatten
@@ -65,8 +66,8 @@ CALLS: dict[str, tuple[Any, Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("name", CALLS)
+@each_row("reverse", [False, True])
+@each_row("name", CALLS)
 def test_a_loop_is_what_plain_python_computes(name: str, reverse: bool) -> None:
     step, init, xs = CALLS[name]
     expected = unrolled_scan(step, init, xs, reverse=reverse)

@@ -13,6 +13,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
+from tests.rows import each_row
 from tests.trace.test_generators import CALLS, IN_PLACE, ON_ARGUMENTS, state
 from tracejit.support.errors import InPlaceError, UnsupportedError
 
@@ -41,14 +42,14 @@ def check(f: Callable[..., Any], wrap: Wrap, *args: Any, calls: int = 3) -> None
 # Draws
 
 
-@pytest.mark.parametrize(("name", "args", "kwargs"), CALLS)
+@each_row(("name", "args", "kwargs"), CALLS)
 def test_a_captured_generator_draws_what_numpy_draws(
     name: str, args: Any, kwargs: Any, wrap: Wrap
 ) -> None:
     check(lambda rng: getattr(rng, name)(*args, **kwargs), wrap)
 
 
-@pytest.mark.parametrize("name", ON_ARGUMENTS)
+@each_row("name", ON_ARGUMENTS)
 def test_a_draw_on_recorded_arrays(name: str, wrap: Wrap) -> None:
     f, args = ON_ARGUMENTS[name]
     check(f, wrap, *args)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.rows import each_row
 
 R = np.random.default_rng(0)
 X = R.normal(size=(5, 4))
@@ -91,8 +92,8 @@ INSIDE: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
 }
 
 
-@pytest.mark.parametrize("transform", INSIDE)
-@pytest.mark.parametrize("name", CASES)
+@each_row("transform", INSIDE)
+@each_row("name", CASES)
 def test_a_batch_is_its_elements(name: str, transform: str) -> None:
     f, arguments, in_axes = CASES[name]
     inside = INSIDE[transform](f)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.rows import each_row
 from tests.unrolled import LOOPS, UNROLLED, left_unrolled
 
 R = np.random.default_rng(0)
@@ -148,8 +149,8 @@ def _agree(answers: Any, expected: Any) -> None:
     np.testing.assert_allclose(answers, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("transform", OF_A_BATCH)
-@pytest.mark.parametrize("name", PROGRAMS)
+@each_row("transform", OF_A_BATCH)
+@each_row("name", PROGRAMS)
 def test_a_batch_of_loops(name: str, transform: str) -> None:
     program, args = PROGRAMS[name]
     of = OF_A_BATCH[transform]

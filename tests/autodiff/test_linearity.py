@@ -7,10 +7,10 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-import pytest
 
 from tests.interpret import interpret
 from tests.ops.program import quiet
+from tests.rows import each_row
 from tracejit.autodiff.linearity import LinearMap, Origins
 from tracejit.ir.types import ArrayType
 from tracejit.ir.verify import verify
@@ -97,7 +97,7 @@ ELEMENTWISE = [
 NEARLY = ("nextafter", "above_minus_infinity")
 
 
-@pytest.mark.parametrize(("name", "params"), ELEMENTWISE)
+@each_row(("name", "params"), ELEMENTWISE)
 def test_an_elementwise_op_is_taken_for_linear_exactly_where_it_is(
     name: str, params: dict[str, Any]
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import tracejit as tj
 from tests.loop_programs import PROGRAMS
+from tests.rows import each_row
 from tests.unrolled import LOOPS, UNROLLED, left_unrolled
 from tracejit.trace.trees import flatten
 
@@ -116,7 +117,7 @@ OTHER_ORDER = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@each_row("name", PROGRAMS)
 def test_exact_loops_have_every_bit_of_unrolled_programs(name: str) -> None:
     make, args = PROGRAMS[name]
     found = _arrays(tj.function(make(LOOPS), exact=True)(*args))
@@ -125,7 +126,7 @@ def test_exact_loops_have_every_bit_of_unrolled_programs(name: str) -> None:
     assert [x.tobytes() for x in found] == [x.tobytes() for x in expected]
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in OTHER_ORDER])
+@each_row("name", [name for name in PROGRAMS if name not in OTHER_ORDER])
 def test_exact_gradients_add_in_the_order_of_unrolled_programs(name: str) -> None:
     make, args = PROGRAMS[name]
 

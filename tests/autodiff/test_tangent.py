@@ -12,6 +12,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import Run, interpret, run
+from tests.rows import each_row
 from tracejit.autodiff.adjoint import RECOMPUTED, gradients
 from tracejit.autodiff.tangent import fit, tangents
 from tracejit.ir.graph import Graph
@@ -543,7 +544,7 @@ def refused(rule: Callable[..., Any]) -> str:
     return first.removeprefix(start_of_it).removesuffix(".")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "problem"),
     [
         (lambda dy, x: np.clip(dy, -1.0, 1.0), "it goes into clip"),

@@ -94,3 +94,8 @@ def test_what_is_no_kernel_is_said(run, tmp_path):
     code, _, err = run("check", tmp_path / "plain.py")
     assert code == 1 and "it does not end in a seal" in err
     assert run("check", tmp_path / "none.py")[0] == 1
+
+
+def test_a_function_is_no_module(run):
+    code, _, err = run("check", "model.py:loss")
+    assert code == 2 and "`tracejit export model.py:loss`" in err

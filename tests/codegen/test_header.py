@@ -7,6 +7,7 @@ import ast
 import numpy as np
 import pytest
 
+from tests.rows import each_row
 from tracejit.codegen.header import Facts, grouped, header, signature, ungrouped
 from tracejit.codegen.lines import WIDTH
 from tracejit.ir.graph import Graph, Value
@@ -147,7 +148,7 @@ def test_names_that_look_like_runs_read_back(names: list[str]) -> None:
     assert grouped(few) == ungrouped(few) == few
 
 
-@pytest.mark.parametrize("length", range(60, 120))
+@each_row("length", range(60, 120))
 def test_a_row_of_any_length_is_broken_between_names(length: int) -> None:
     kinds = {f"value_{k}_": "f8[3,4]" for k in range(length // 9)} | {
         "x" * (length % 9 + 1): "f8[3,4]"

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.rows import each_row
 from tracejit.codegen.lines import broken
 from tracejit.codegen.source import to_source
 
@@ -91,7 +92,7 @@ def test_long_lines_are_broken() -> None:
     assert ast.dump(ast.parse(to_source(source))) == ast.dump(ast.parse(source))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source",
     [
         "x = a ** b ** c",

@@ -16,6 +16,7 @@ da = pytest.importorskip("dask.array", reason="the extra dask is not installed")
 import dask  # noqa: E402
 
 import tracejit.dask as td  # noqa: E402
+from tests.rows import each_row  # noqa: E402
 from tracejit.dask import tasks  # noqa: E402
 
 X = np.arange(40.0).reshape(10, 4)
@@ -46,6 +47,17 @@ def test_a_block_that_raises_is_named_with_the_line() -> None:
         in text
     )
     assert "LinAlgError" in text and type(caught.value).__name__ == "BlockError"
+
+
+def test_what_runs_once_and_raises_is_named_with_the_line() -> None:
+    def fitted(x: Any) -> Any:
+        return np.linalg.inv(x.T @ x)
+
+    with pytest.raises(RuntimeError, match="Singular matrix") as caught:
+        td.function(fitted)(da.ones((6, 2), chunks=(2, 2)))
+    text = str(caught.value)
+    assert "same for all blocks: at fitted:1  return np.linalg.inv(x.T @ x)" in text
+    assert "x.blocks[number]" not in text
 
 
 WRONG: dict[str, tuple[Any, str]] = {
@@ -106,7 +118,7 @@ def test_few_kernels_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(tasks._LOADED) == 2
 
 
-@pytest.mark.parametrize("row", ERRORS)
+@each_row("row", ERRORS)
 def test_errors_travel_between_processes(row: str) -> None:
     words: dict[str, object] = {}
     while True:  # a row names the words it needs

@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import tracejit as tj
 from tests.interpret import record, run
+from tests.rows import each_row
 from tracejit.support.errors import InPlaceError, ShapeError, UnsupportedError, ValueNeededError
 
 X = np.array([[3.0, 1.0, 2.0], [0.5, 4.0, 0.0]])
@@ -172,13 +173,12 @@ def _written_after(call: Callable[..., Any], arranged: Callable[..., Any], x: An
     return [x, y]
 
 
-@pytest.mark.parametrize("write", [_written_before, _written_after])
-@pytest.mark.parametrize(
+@each_row("write", [_written_before, _written_after])
+@each_row(
     "arranged",
     [lambda x: x, lambda x: x.T, lambda x: x[:, ::2], lambda x: x[0, ::2]],
-    ids=["whole", "transposed", "every second column", "every second element"],
 )
-@pytest.mark.parametrize(
+@each_row(
     "call",
     [
         lambda x: np.pad(x, 0, "edge"),
@@ -225,7 +225,7 @@ def _ignore(*args: Any) -> None:
     """A function for np.pad."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "error", "text"),
     [
         (lambda x: np.unique(x), UnsupportedError, "np.unique .* how many elements"),

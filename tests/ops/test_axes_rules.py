@@ -15,6 +15,7 @@ import scipy.sparse
 from test_traits import CUBE, ROW, TABLE, Call, calls
 
 from tests.ops.program import Program, quiet
+from tests.rows import each_row
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.axes import COMBINATIONS, AxisRule, axis_rule
@@ -309,7 +310,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "axes"), WRONG)
+@each_row(("name", "axes"), WRONG)
 def test_a_mixed_axis_is_found(name: str, axes: str) -> None:
     """A letter in the place of `_` is refuted by some call."""
     found = []

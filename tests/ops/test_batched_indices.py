@@ -10,6 +10,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
+from tests.rows import each_row
 from tracejit.support.errors import TracejitError
 
 SIZE = 3
@@ -109,7 +110,7 @@ def choices(args: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], tuple[int | No
     return found
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each_row("name", CALLS)
 def test_a_batch_is_one_element_after_the_other(name: str) -> None:
     call, given = CALLS[name]
     for args, axes in choices(given):

@@ -10,6 +10,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import record
 from tests.ops.test_products import gradient_of, spelled
+from tests.rows import each_row
 from tracejit.ops.einsum import explicit_subscripts
 from tracejit.support.errors import ShapeError, UnsupportedError
 
@@ -110,8 +111,8 @@ def test_refused(call: Any, error: type[Exception], text: str) -> None:
     assert text in str(caught.value)
 
 
-@pytest.mark.parametrize("optimize", [True, "greedy", "optimal", ["einsum_path", (0, 1)]])
-@pytest.mark.parametrize(
+@each_row("optimize", [True, "greedy", "optimal", ["einsum_path", (0, 1)]])
+@each_row(
     "subscripts",
     ["ii->i", "ii", "iij->ij", "...ii->...i", "ii,ij->j", "iij,jk->ik", "ii,jj->ij", "ij,ii"],
 )

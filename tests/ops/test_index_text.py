@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.rows import each_row
 
 TABLES = {
     "few columns": ((40, 3), (500,)),
@@ -34,9 +35,9 @@ def weighted(x: Any, places: Any, weights: Any) -> Any:
     return np.sum(x[places] * weights)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@each_row("kind", KINDS)
+@each_row("table", TABLES)
+@each_row("dtype", ["f4", "f8"])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_rows_have_the_bits_of_numpy(table: str, kind: str, dtype: str) -> None:
     """The gathered rows, and the sums of cotangents by row."""

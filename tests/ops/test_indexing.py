@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import tracejit as tj
 from tests.interpret import interpret, record, run
+from tests.rows import each_row
 from tracejit.autodiff.adjoint import gradients
 from tracejit.ir.types import type_of
 from tracejit.ops.op import OPS
@@ -115,7 +116,7 @@ def draw_item(rng: random.Random, sizes: tuple[int, ...]) -> tuple[Any, int]:
     )
 
 
-@pytest.mark.parametrize("seed", range(300))
+@each_row("seed", range(300))
 def test_any_mixture_is_numpys(seed: int) -> None:
     rng = random.Random(seed)
     x = np.arange(4.0 * 3 * 2).reshape(4, 3, 2)[: rng.randint(2, 4)]

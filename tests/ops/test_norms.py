@@ -9,11 +9,12 @@ import pytest
 
 from tests.interpret import record
 from tests.ops.test_reductions import derivative
+from tests.rows import each_row
 from tracejit.support.errors import ShapeError, UnsupportedError
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
-@pytest.mark.parametrize(
+@each_row("dtype", [np.float64, np.float32, np.complex128])
+@each_row(
     "keywords",
     [
         {},

@@ -11,6 +11,7 @@ from numpy.polynomial import chebyshev
 import tracejit as tj
 from tests.interpret import record
 from tests.ops.test_reductions import derivative
+from tests.rows import each_row
 from tracejit.support.errors import ShapeError, TracejitError, UnsupportedError
 from tracejit.trace.namespaces import recordable
 
@@ -109,7 +110,7 @@ def test_series_that_are_refused(name: str, args: Any, text: str) -> None:
         record(lambda c: recordable(getattr(chebyshev, name))(c, *rest), np.array(first))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "error", "text"),
     [
         (lambda x: np.quantile(x, 0.5, weights=x), ShapeError, "Only method 'inverted_cdf'"),

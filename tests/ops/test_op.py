@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import record
+from tests.rows import each_row
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.op import (
     COMPOSITES,
@@ -195,7 +196,7 @@ def test_an_op_costs_the_elements_of_its_largest_operand() -> None:
     assert size() == 1
 
 
-@pytest.mark.parametrize("op", OPS.values(), ids=OPS.keys())
+@each_row("op", OPS.values())
 def test_an_op_is_spelled_and_its_rules_are_of_known_kinds(op: Op) -> None:
     assert op.source or op.statements
     assert bool(op.source) != bool(op.statements)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import interpret, record, run
+from tests.rows import each_row
 from tracejit.autodiff.adjoint import gradients
 from tracejit.support.errors import ShapeError, UnsupportedError
 from tracejit.trace.tensor import Tensor
@@ -79,9 +80,9 @@ def test_ties_share_the_second_derivative() -> None:
     assert np.allclose(found, [[0.0, 0.0, 0.0], [2 / 3, 2 / 3, 2 / 3]])
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.complex64, np.int8, bool])
-@pytest.mark.parametrize("shape", [(9001,), (130, 77), (5, 40, 30)])
-@pytest.mark.parametrize("layout", ["C", "F", "strided", "reversed"])
+@each_row("dtype", [np.float64, np.float32, np.float16, np.complex64, np.int8, bool])
+@each_row("shape", [(9001,), (130, 77), (5, 40, 30)])
+@each_row("layout", ["C", "F", "strided", "reversed"])
 def test_large_arrays_have_numpys_bits(dtype: Any, shape: tuple[int, ...], layout: str) -> None:
     """Pairwise summation depends on the order in memory."""
     x = (np.random.default_rng(3).normal(size=shape) * 3 + 1).astype(dtype)

@@ -15,6 +15,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import interpret, run
 from tests.ops.program import quiet
+from tests.rows import each_row
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
 from tracejit.scipy import special
@@ -42,7 +43,7 @@ ZERO = np.array([0.0, -0.0])
 NAN, INF = np.nan, np.inf
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "first", "second"),
     [
         (lambda x: x**0, 0.0, None),

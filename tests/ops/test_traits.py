@@ -19,6 +19,7 @@ from test_table import CASES
 
 from tests.interpret import interpret
 from tests.ops.program import quiet
+from tests.rows import each_row
 from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops import sized  # noqa: F401
@@ -465,7 +466,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "trait", "value"), WRONG, ids=lambda one: str(one))
+@each_row(("name", "trait", "value"), WRONG)
 def test_a_wrong_trait_is_found(name: str, trait: str, value: Any) -> None:
     changes = {"jvp": None} if trait == "linear_in" else {}
     op = replace(OPS[name], **changes, **{trait: value})

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.rows import each_row
 from tracejit.ops.op import OPS
 from tracejit.ops.triangles import pays_in_blocks
 from tracejit.support.cost_model import costs
@@ -19,9 +20,9 @@ def triangle(n: int, upper: bool) -> Any:
     return np.triu(a) if upper else np.tril(a)
 
 
-@pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("upper", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 64, 97, 200])
+@each_row("turned", [False, True])
+@each_row("upper", [False, True])
+@each_row("n", [1, 2, 31, 32, 33, 64, 97, 200])
 def test_every_triangle_and_its_transpose(n: int, upper: bool, turned: bool) -> None:
     a = triangle(n, upper)
     whole = a.T if turned else a

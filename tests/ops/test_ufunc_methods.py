@@ -9,6 +9,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import interpret, record, run
+from tests.rows import each_row
 from tracejit.ops.loops import masked_call
 from tracejit.ops.op import HANDLERS
 from tracejit.support.errors import IndexShapeError, ShapeError, UnsupportedError, ValueNeededError
@@ -37,8 +38,8 @@ WRONG_IN_NUMPY = ("power", "arctan2")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
+@each_row("dtype", DTYPES)
+@each_row(
     "call",
     [
         lambda f, x: f.reduce(x),
@@ -74,7 +75,7 @@ def test_methods_answer_as_numpy_does_or_refuse(call: Any, dtype: str) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "error", "text"),
     [
         (lambda x: np.add(x, x, where=MASK), UnsupportedError, "where= without out="),

@@ -11,6 +11,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import interpret, record
 from tests.passes.test_lower import normal, ops_of
+from tests.rows import each_row
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.broadcasts import materialise_broadcasts
@@ -38,8 +39,8 @@ LONGER = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "c16", "i8"])
-@pytest.mark.parametrize(("shape", "other", "longer"), LONGER.values(), ids=LONGER)
+@each_row("dtype", ["f4", "f8", "c16", "i8"])
+@each_row(("shape", "other", "longer"), LONGER.values())
 def test_what_is_longer(shape: Any, other: Any, longer: Any, dtype: str) -> None:
     x, b = (normal(*one).astype(dtype) for one in (shape, other))
     graph = graph_of(shift, x, b)
@@ -131,8 +132,8 @@ SPREAD = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "c16", "i8"])
-@pytest.mark.parametrize(("f", "shape", "other", "views"), SPREAD.values(), ids=SPREAD)
+@each_row("dtype", ["f4", "f8", "c16", "i8"])
+@each_row(("f", "shape", "other", "views"), SPREAD.values())
 def test_what_is_spread(f: Any, shape: Any, other: Any, views: int, dtype: str) -> None:
     x, b = (normal(*one).astype(dtype) for one in (shape, other))
     graph = graph_of(f, x, b)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.interpret import interpret, record
 from tests.passes.test_lower import normal, ops_of
+from tests.rows import each_row
 from tracejit.ir.verify import verify
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.rewrites import select_calls
@@ -124,9 +125,9 @@ def test_no_steps(f: Any) -> None:
     assert "sign" not in ops_of(select_calls(graph))
 
 
-@pytest.mark.parametrize("shape", [(0,), (1,), (3, 0), (7,), (5, 4), (40, 60)])
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("which", [np.maximum, np.minimum])
+@each_row("shape", [(0,), (1,), (3, 0), (7,), (5, 4), (40, 60)])
+@each_row("dtype", ["f4", "f8"])
+@each_row("which", [np.maximum, np.minimum])
 def test_the_gradient_of_a_hinge_has_no_choice(which: Any, dtype: str, shape: Any) -> None:
     def loss(x: Any) -> Any:
         return np.sum(which(0.0, x) + np.log1p(np.exp(-np.abs(x))))

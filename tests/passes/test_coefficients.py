@@ -7,6 +7,7 @@ import pytest
 
 import tracejit as tj
 from tests.rewrites import assert_within, graph_of, operations, pairs
+from tests.rows import each_row
 from tracejit.ir.verify import verify
 from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.dce import drop_dead
@@ -182,8 +183,8 @@ STAYING = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize(("inputs", "nodes", "expected"), MOVED.values(), ids=MOVED)
+@each_row("dtype", ["f8", "f4"])
+@each_row(("inputs", "nodes", "expected"), MOVED.values())
 def test_what_moves(inputs: str, nodes: str, expected: list[str], dtype: str) -> None:
     graph = graph_of(inputs, nodes, dtype)
     new = verify(drop_dead(verify(gather_coefficients(graph))))

@@ -11,6 +11,7 @@ import tracejit as tj
 from tests.against_exact import assert_close, code
 from tests.interpret import interpret
 from tests.rewrites import graph_of, operations
+from tests.rows import each_row
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.column_sums import sum_columns_first
@@ -94,8 +95,8 @@ def inputs_for(graph: Graph, dtype: str) -> list[np.ndarray]:
     return [rng.normal(size=value.type.shape).astype(dtype) for value in graph.inputs]
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize(("nodes", "expected"), FIRST.values(), ids=FIRST)
+@each_row("dtype", ["f8", "f4"])
+@each_row(("nodes", "expected"), FIRST.values())
 def test_sums_come_first(nodes: str, expected: list[str], dtype: str) -> None:
     graph = graph_of(INPUTS, nodes, dtype)
     new = verify(drop_dead(sum_columns_first(graph)))
@@ -108,8 +109,8 @@ def test_sums_come_first(nodes: str, expected: list[str], dtype: str) -> None:
         np.testing.assert_allclose(other, one, rtol=0, atol=tolerance * np.max(np.abs(one)))
 
 
-@pytest.mark.parametrize("nodes", FIRST, ids=FIRST)
-@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+@each_row("nodes", FIRST)
+@each_row("value", [np.inf, -np.inf, np.nan])
 def test_what_is_not_finite_stays_so(nodes: str, value: float) -> None:
     graph = graph_of(INPUTS, FIRST[nodes][0])
     new = drop_dead(sum_columns_first(graph))

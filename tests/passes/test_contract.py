@@ -11,6 +11,7 @@ import tracejit as tj
 from tests.against_exact import assert_close, assert_close_to_exact, code
 from tests.interpret import interpret, record
 from tests.passes.test_lower import ops_of
+from tests.rows import each_row
 from tracejit.ir.verify import verify
 from tracejit.passes.contract import contract
 from tracejit.passes.dce import drop_dead
@@ -78,8 +79,8 @@ WRITTEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize(("subscripts", "shapes", "text"), WRITTEN.values(), ids=WRITTEN)
+@each_row("dtype", ["f8", "f4"])
+@each_row(("subscripts", "shapes", "text"), WRITTEN.values())
 def test_what_is_written(subscripts: str, shapes: Any, text: str, dtype: str) -> None:
     arrays = normal(*shapes, dtype=dtype)
     f = product(subscripts, len(arrays))
@@ -258,8 +259,8 @@ def test_gradients(subscripts: str, shapes: Any, _text: str, optimize: bool) -> 
     np.testing.assert_allclose(slope, numeric, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize(("subscripts", "shapes", "text"), WRITTEN.values(), ids=WRITTEN)
+@each_row("dtype", ["f8", "f4"])
+@each_row(("subscripts", "shapes", "text"), WRITTEN.values())
 def test_special_values(subscripts: str, shapes: Any, text: str, dtype: str) -> None:
     """The same infinities and nan."""
     f = product(subscripts, len(shapes))

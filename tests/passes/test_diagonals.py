@@ -11,6 +11,7 @@ import tracejit as tj
 from tests.against_exact import assert_close, with_special
 from tests.interpret import interpret, record
 from tests.passes.test_lower import normal, ops_of
+from tests.rows import each_row
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.dce import drop_dead
@@ -46,9 +47,9 @@ def graph_of(f: Any, *args: Any) -> Graph:
     return drop_dead(simplify(record(f, *args)[0]))
 
 
-@pytest.mark.parametrize("is_special", [False, True])
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize(("f", "shape"), READ.values(), ids=READ)
+@each_row("is_special", [False, True])
+@each_row("dtype", ["f4", "f8"])
+@each_row(("f", "shape"), READ.values())
 def test_what_is_read(f: Any, shape: Any, dtype: str, is_special: bool) -> None:
     rng = np.random.default_rng(0)
     args = [normal(*shape, dtype=dtype), normal(*shape, dtype=dtype)[::-1].copy()]

@@ -11,6 +11,7 @@ import pytest
 import tracejit as tj
 from tests.against_exact import assert_close, assert_close_to_exact, code, with_special
 from tests.interpret import interpret, record
+from tests.rows import each_row
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.dce import drop_dead
@@ -145,9 +146,9 @@ PROGRAMS = {
 
 
 @pytest.mark.usefixtures("every")
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
+@each_row("shape", SHAPES)
+@each_row("dtype", ["f8", "f4"])
+@each_row("f", PROGRAMS.values())
 def test_to_the_bit(f: Program, dtype: str, shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(len(shape))
     u, c = rng.normal(size=shape).astype(dtype), rng.normal(size=shape).astype(dtype)

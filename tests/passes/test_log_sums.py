@@ -11,6 +11,7 @@ from scipy import special
 
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact
+from tests.rows import each_row
 from tracejit.scipy.special import logsumexp
 
 INF = np.inf
@@ -24,9 +25,9 @@ ROWS = {
 AXES = [(0, False), (1, True), (None, False), ((0, 1), True), ((0, 1), False), (-1, False)]
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("axis, keepdims", AXES)
-@pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
+@each_row("dtype", ["f4", "f8"])
+@each_row("axis, keepdims", AXES)
+@each_row("rows", ROWS.values())
 def test_numbers_and_types(rows: Any, axis: Any, keepdims: bool, dtype: str) -> None:
     x = rows.astype(dtype)
     f = tj.function(lambda x: logsumexp(x, axis=axis, keepdims=keepdims))

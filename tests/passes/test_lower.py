@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.interpret import interpret, record
 from tests.programs import Program, programs
+from tests.rows import each_row
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.dce import drop_dead
@@ -206,8 +207,8 @@ LOWERED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize(("f", "shapes", "ops"), LOWERED.values(), ids=LOWERED)
+@each_row("dtype", ["f4", "f8"])
+@each_row(("f", "shapes", "ops"), LOWERED.values())
 def test_sums_become_products(f: Any, shapes: Any, ops: list[str], dtype: str) -> None:
     args = [normal(*shape, dtype=dtype) for shape in shapes]
     graph = graph_of(f, *args)
@@ -261,7 +262,7 @@ KEPT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("f", "x"), KEPT.values(), ids=KEPT)
+@each_row(("f", "x"), KEPT.values())
 def test_what_stays(f: Any, x: Any) -> None:
     graph = graph_of(f, x)
     assert "sum" in ops_of(drop_dead(lower(graph)))

@@ -9,6 +9,7 @@ import pytest
 
 import tracejit as tj
 from tests.against_exact import assert_close, code, with_special
+from tests.rows import each_row
 
 SHAPES = [
     ((4, 3), (3, 5)),
@@ -34,9 +35,9 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second"), SHAPES)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
-@pytest.mark.parametrize("turned", [False, True])
+@each_row(("first", "second"), SHAPES)
+@each_row("dtype", [np.float64, np.float32, np.complex128])
+@each_row("turned", [False, True])
 def test_small_products_are_the_same_to_the_bit(
     first: Any, second: Any, dtype: Any, turned: bool
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.interpret import interpret
 from tests.rewrites import PAIRS, graph_of, pairs
+from tests.rows import each_row
 from tracejit.ir.graph import Node
 from tracejit.passes.ranges import Range, range_of
 
@@ -95,8 +96,8 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize(("nodes", "expected"), KNOWN.values(), ids=KNOWN)
+@each_row("dtype", ["f8", "f4"])
+@each_row(("nodes", "expected"), KNOWN.values())
 def test_ranges(nodes: str, expected: Range, dtype: str) -> None:
     """As expected, and kept by special values and by others."""
     graph = graph_of("x: T[N], z: T[N]", nodes, dtype)

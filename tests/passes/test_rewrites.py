@@ -18,6 +18,7 @@ from tests.interpret import interpret, record
 from tests.passes import test_simplify
 from tests.passes.test_lower import ops_of
 from tests.rewrites import assert_within, graph_of, special
+from tests.rows import each_row
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ir.verify import verify
@@ -400,10 +401,10 @@ def test_what_is_not_below_zero() -> None:
         assert [node.op.name for node in new.nodes].count("sqrt") == count
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize("k", [-20, -3, -1, 0, 2, 20])
-@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (1, 5), (5, 1), (3, 4, 4), (7,)])
-@pytest.mark.parametrize("op", ["tril", "triu"])
+@each_row("dtype", ["f8", "f4"])
+@each_row("k", [-20, -3, -1, 0, 2, 20])
+@each_row("shape", [(4, 6), (6, 4), (1, 5), (5, 1), (3, 4, 4), (7,)])
+@each_row("op", ["tril", "triu"])
 def test_triangles_are_chosen_by_a_mask(
     op: str, shape: tuple[int, ...], k: int, dtype: str
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 import tracejit as tj
 from tests.against_exact import code
 from tests.interpret import interpret
+from tests.rows import each_row
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ir.verify import verify
@@ -59,9 +60,9 @@ def arguments(shapes: str, dtype: str) -> list[Any]:
     return [x, g, rng.integers(0, 9, 40)]
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4", "c16"])
-@pytest.mark.parametrize("shapes", ["points", "elements"])
-@pytest.mark.parametrize(("nodes", "expected"), MOVED.values(), ids=MOVED)
+@each_row("dtype", ["f8", "f4", "c16"])
+@each_row("shapes", ["points", "elements"])
+@each_row(("nodes", "expected"), MOVED.values())
 def test_what_is_scattered_into_the_rest(
     nodes: str, expected: list[str], shapes: str, dtype: str
 ) -> None:

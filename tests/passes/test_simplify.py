@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.graphs import SPECIAL, assert_same, random_graph, random_inputs
 from tests.interpret import interpret
+from tests.rows import each_row
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph, print_graph
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
@@ -271,7 +272,7 @@ def assert_no_bit_changes(before: Graph, after: Graph) -> None:
             assert_same(expected, found)
 
 
-@pytest.mark.parametrize(("inputs", "before", "after"), REWRITTEN.values(), ids=REWRITTEN)
+@each_row(("inputs", "before", "after"), REWRITTEN.values())
 def test_what_is_rewritten(inputs: str, before: str, after: str) -> None:
     graph = graph_of(inputs, before)
     new = verify(drop_dead(verify(simplify(graph))))
@@ -280,7 +281,7 @@ def test_what_is_rewritten(inputs: str, before: str, after: str) -> None:
     assert_no_bit_changes(graph, new)
 
 
-@pytest.mark.parametrize(("inputs", "nodes"), KEPT.values(), ids=KEPT)
+@each_row(("inputs", "nodes"), KEPT.values())
 def test_what_must_stay(inputs: str, nodes: str) -> None:
     graph = graph_of(inputs, nodes)
     new = verify(simplify(graph))

@@ -10,6 +10,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import interpret, record
 from tests.passes.test_lower import normal, ops_of
+from tests.rows import each_row
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.dce import drop_dead
@@ -57,8 +58,8 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "c16", "i8", "b1"])
-@pytest.mark.parametrize(("f", "shape", "count"), SHOWN.values(), ids=SHOWN)
+@each_row("dtype", ["f4", "f8", "c16", "i8", "b1"])
+@each_row(("f", "shape", "count"), SHOWN.values())
 def test_what_is_shown(f: Any, shape: Any, count: int, dtype: str) -> None:
     x = (normal(*shape) * 9.0).astype(dtype)
     graph = graph_of(f, x)

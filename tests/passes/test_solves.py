@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact
 from tests.interpret import interpret, record
+from tests.rows import each_row
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.dce import drop_dead
@@ -44,9 +45,9 @@ TOGETHER: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4", "c16"])
-@pytest.mark.parametrize("f", TOGETHER.values(), ids=TOGETHER)
-@pytest.mark.parametrize("n", [1, 2, 5, 40])
+@each_row("dtype", ["f8", "f4", "c16"])
+@each_row("f", TOGETHER.values())
+@each_row("n", [1, 2, 5, 40])
 def test_one_matrix_is_factored_once(f: Any, n: int, dtype: str) -> None:
     rng = np.random.default_rng(n)
     args = [

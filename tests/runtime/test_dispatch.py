@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.rows import each_row
 from tracejit.runtime.dispatch import MISS, Answers, Entry, Output, Space, make_entry
 from tracejit.trace.capture.conditions import Guards
 from tracejit.trace.signature import bind_arguments, signature_of, take_apart
@@ -144,14 +145,14 @@ def test_calls_that_are_taken(one: Any, other: Any) -> None:
     assert made.fits(arguments)
 
 
-@pytest.mark.parametrize(("one", "other"), MISSED.values(), ids=MISSED)
+@each_row(("one", "other"), MISSED.values())
 def test_calls_that_are_not(one: Any, other: Any) -> None:
     entry, _ = entry_of(lambda x: x, (one,))
     assert entry(other) is MISS
     assert entry(one) is not MISS
 
 
-@pytest.mark.parametrize(("one", "other"), MISSED.values(), ids=MISSED)
+@each_row(("one", "other"), MISSED.values())
 def test_a_function_makes_another_kernel_where_an_entry_misses(one: Any, other: Any) -> None:
     def as_it_is(x):
         return flatten(x)[0]

@@ -22,6 +22,7 @@ import pytest
 import tracejit as tj
 from tests.forked import in_child
 from tests.interrupted import Interruption, at_each_instruction, tracing, with_interruption
+from tests.rows import each_row
 from tracejit.cache.modules import load_text
 from tracejit.compiler.kernel import Kernel
 from tracejit.runtime import workers
@@ -95,8 +96,8 @@ def kernel(threads: int | None) -> Kernel:
     return Kernel(load_text("tiles", MODULE, None, None), threads=threads)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 8])
-@pytest.mark.parametrize(("rows", "step"), [(0, 4), (1, 4), (4, 4), (5, 4), (64, 1), (1000, 64)])
+@each_row("threads", [1, 2, 3, 8])
+@each_row(("rows", "step"), [(0, 4), (1, 4), (4, 4), (5, 4), (64, 1), (1000, 64)])
 def test_every_tile_once_and_in_order(threads: int, rows: int, step: int) -> None:
     found = in_turn_on(threads)(slow, rows, step)
     assert [one[:2] for one in found] == [one[:2] for one in plain(slow, rows, step)]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.rows import each_row
 from tests.schedule.test_tiling import assert_as_exact
 from tracejit.ir.printer import parse_graph
 from tracejit.ir.verify import verify
@@ -92,7 +93,7 @@ def typed(text: str) -> str:
     return "T" + shapes.get(text, "[8]")
 
 
-@pytest.mark.parametrize("text", [one for one in ROWS if one != "matmul w x"])
+@each_row("text", [one for one in ROWS if one != "matmul w x"])
 def test_rows(text: str) -> None:
     expected = ROWS[text]
     found = cut_of(text, expected[0] if expected else typed(text))

@@ -12,6 +12,7 @@ import scipy.special
 from numpy.testing import assert_allclose
 
 import tracejit as tj
+from tests.rows import each_row
 from tracejit.scipy import special
 from tracejit.support.exceptions import NoGradientError, UnsupportedError
 
@@ -75,10 +76,9 @@ SLOPES: list[tuple[str, Callable[[Any], Any], float, float]] = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("function", "at", "slope"),
     [case[1:] for case in SLOPES],
-    ids=[f"{name} at {at}" for name, _, at, _ in SLOPES],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_slopes_are_exact_in_the_tails_and_finite_at_singular_points(

@@ -19,6 +19,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
+from tests.rows import each_row
 from tracejit.support.errors import ArgumentError, ArityError, LeakedTensorError, ValueNeededError
 
 
@@ -121,7 +122,7 @@ FORWARD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORWARD)
+@each_row("name", FORWARD)
 def test_a_call_gives_what_numpy_gives(name: str) -> None:
     function, arguments = FORWARD[name]
     compiled = tj.function(function)
@@ -164,8 +165,8 @@ IDENTITIES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "c8", "f2"])
-@pytest.mark.parametrize("name", IDENTITIES)
+@each_row("dtype", ["f8", "f4", "c16", "c8", "f2"])
+@each_row("name", IDENTITIES)
 def test_no_simplification_changes_a_bit(name: str, dtype: str) -> None:
     with np.errstate(all="ignore"):
         x = SPECIAL.astype(dtype)
@@ -964,7 +965,7 @@ def captures() -> Iterator[Any]:
 CASES = list(captures())
 
 
-@pytest.mark.parametrize(("function", "change"), CASES)
+@each_row(("function", "change"), CASES)
 def test_a_change_of_what_a_function_reads_is_seen(
     function: Callable[[Any], Any], change: Callable[[], Any]
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
+from tests.rows import each_row
 from tracejit.support.errors import ArgumentError
 
 X = np.array([1.0, -2.0, 0.5])
@@ -87,8 +88,8 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", RESULTS)
+@each_row("way", WAYS)
+@each_row("name", RESULTS)
 def test_results_have_the_structure_and_types_of_the_function(name: str, way: Way) -> None:
     f = tj.function(RESULTS[name])
     for _ in range(2):

@@ -21,6 +21,7 @@ import pytest
 import tracejit as tj
 import tracejit.dask as td
 from tests.interpret import run
+from tests.rows import each_row
 from tracejit.autodiff.adjoint import gradients
 from tracejit.ir.types import parse_type
 from tracejit.ops.op import Op
@@ -382,7 +383,7 @@ def frames(error: BaseException) -> list[traceback.FrameSummary]:
     return list(traceback.extract_tb(error.__traceback__))
 
 
-@pytest.mark.parametrize("row", PUBLIC)
+@each_row("row", PUBLIC)
 def test_a_row_is_triggered_by_what_users_call(row: str) -> None:
     pattern = re.sub(r"\\{\w+(!r)?\\}", ".+", re.escape(ERRORS[row].what))
     with pytest.raises(ERRORS[row].error, match=f"^{pattern}") as caught:
@@ -413,7 +414,7 @@ WITHOUT_COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("row", sorted(PUBLIC.keys() - WITHOUT_A_LINE))
+@each_row("row", sorted(PUBLIC.keys() - WITHOUT_A_LINE))
 def test_a_public_error_shows_the_users_line_and_a_caret(row: str) -> None:
     with pytest.raises(TracejitError) as caught:
         PUBLIC[row]()
@@ -433,7 +434,7 @@ def test_a_public_error_shows_the_users_line_and_a_caret(row: str) -> None:
 BY_OPERATIONS = {"leaked", "non-finite-eager", "out-of-sight", "taped"}
 
 
-@pytest.mark.parametrize("row", sorted(PUBLIC.keys() - BY_OPERATIONS))
+@each_row("row", sorted(PUBLIC.keys() - BY_OPERATIONS))
 def test_no_frame_of_tracejit_stands_above_the_users(row: str) -> None:
     """But for the function that the user called, whose frame Python adds itself."""
     with pytest.raises(TracejitError) as caught:
@@ -475,7 +476,7 @@ def test_an_error_shows_the_users_line(row: str) -> None:
     assert re.match(r"  test_errors\.py:\d+   \S", str(caught.value).splitlines()[1])
 
 
-@pytest.mark.parametrize("row", ERRORS)
+@each_row("row", ERRORS)
 def test_every_row_is_a_sentence_each(row: str) -> None:
     error, what, why, fix = ERRORS[row]
     assert issubclass(error, TracejitError)

@@ -6,8 +6,8 @@ import itertools
 import time
 
 import numpy as np
-import pytest
 
+from tests.rows import each_row
 from tracejit.support.minimum_cut import UNCUT, Network
 
 Edge = tuple[int, int, int]
@@ -25,7 +25,7 @@ def cut(places: int, edges: list[Edge]) -> list[bool]:
     return network.sink_side(0, places - 1)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_row("seed", range(60))
 def test_the_cheapest_of_all_cuts_is_found(seed: int) -> None:
     rng = np.random.default_rng(seed)
     places = int(rng.integers(2, 9))

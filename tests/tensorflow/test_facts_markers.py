@@ -17,6 +17,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
+from tests.rows import each_row
 from tests.tensorflow.modes import MODES, Program, plain
 from tests.tensorflow.namespace import V, c
 
@@ -169,7 +170,7 @@ PASS_THROUGH: Mapping[str, Fact] = {
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("number", PASS_THROUGH)
+@each_row("number", PASS_THROUGH)
 def test_fact_of_grad_pass_through(number: str, mode: str) -> None:
     check(PASS_THROUGH[number], mode)
 
@@ -378,7 +379,7 @@ RECOMPUTE: Mapping[str, Fact] = {
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("number", RECOMPUTE)
+@each_row("number", RECOMPUTE)
 def test_fact_of_recompute_grad(number: str, mode: str) -> None:
     check(RECOMPUTE[number], mode)
 
@@ -646,7 +647,7 @@ STOP: Mapping[str, Fact] = {
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("number", STOP)
+@each_row("number", STOP)
 def test_fact_of_stop_gradient(number: str, mode: str) -> None:
     check(STOP[number], mode)
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.rows import each_row
 from tracejit.support.words import a
 
 ZERO = tj.UnconnectedGradients.ZERO
@@ -809,7 +810,7 @@ STEPS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", STEPS)
+@each_row("name", STEPS)
 def test_fact_97_piecewise_constant_operations_disconnect(run: Any, name: str) -> None:
     def program() -> Any:
         x = c([1.4, -2.6])
@@ -845,7 +846,7 @@ KINKS: dict[str, tuple[Any, float, float]] = {
 }
 
 
-@pytest.mark.parametrize("name", KINKS)
+@each_row("name", KINKS)
 def test_fact_98_gradients_at_kinks(run: Any, name: str) -> None:
     call, value, slope = KINKS[name]
 
@@ -920,7 +921,7 @@ TRAPS: dict[str, tuple[Any, float, float]] = {
 }
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@each_row("name", TRAPS)
 def test_fact_101_the_branch_not_taken_has_zeros(run: Any, name: str) -> None:
     call, *slopes = TRAPS[name]
 

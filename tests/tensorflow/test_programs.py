@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.programs import assert_same
+from tests.rows import each_row
 from tests.tensorflow.modes import MODES, Failure, outcome
 
 RECORDS = json.loads((Path(__file__).parent / "programs.json").read_text(encoding="utf-8"))
@@ -113,14 +114,14 @@ def test_value_and_gradients_are_those_on_record(number: str, mode: str) -> None
     assert_same(found.again, found.first)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("number", [n for n in NUMBERS if "second" in expected(n)])
+@each_row("mode", MODES)
+@each_row("number", [n for n in NUMBERS if "second" in expected(n)])
 def test_the_second_order_is_that_on_record(number: str, mode: str) -> None:
     assert_answer(outcome(RECORD[number]["program"], mode).second, expected(number)["second"])
 
 
-@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "E"])
-@pytest.mark.parametrize("number", NUMBERS)
+@each_row("mode", [mode for mode in MODES if mode != "E"])
+@each_row("number", NUMBERS)
 def test_every_mode_answers_as_eager_tapes_do(number: str, mode: str) -> None:
     """Of first and second order, to the rounding of a rewritten statement; errors with their
     text."""

@@ -11,6 +11,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import interpret, record
+from tests.rows import each_row
 from tracejit.ir.types import type_of
 from tracejit.support.errors import InPlaceError
 from tracejit.trace.arraylike import ArrayMethods
@@ -74,7 +75,7 @@ METHODS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each_row("name", METHODS)
 def test_methods_and_operators_are_ndarrays(computed: Any, name: str) -> None:
     call = METHODS[name]
     found, expected = computed(call, MATRIX), call(MATRIX)

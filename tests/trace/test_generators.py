@@ -16,6 +16,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
+from tests.rows import each_row
 from tracejit.support.errors import InPlaceError, UnsupportedError, ValueNeededError
 from tracejit.trace.generators import draws
 
@@ -143,7 +144,7 @@ def test_every_method_that_draws_is_tried() -> None:
     assert METHODS.keys() == draws() - {"bytes"}
 
 
-@pytest.mark.parametrize(("name", "args", "kwargs"), CALLS)
+@each_row(("name", "args", "kwargs"), CALLS)
 def test_a_method_draws_what_numpy_draws(name: str, args: Any, kwargs: Any) -> None:
     compiled = check(lambda rng: getattr(rng, name)(*args, **kwargs), lambda: (rng(),))
     assert compiled.tracing_count == 1

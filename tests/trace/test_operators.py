@@ -12,6 +12,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import interpret, record, run
 from tests.programs import assert_same
+from tests.rows import each_row
 from tracejit.ops.weak import BINARY, UNARY
 from tracejit.support.errors import InPlaceError
 from tracejit.trace.operators import is_foreign, is_weak, method_of, refused
@@ -32,8 +33,8 @@ def answers(function: Callable[..., Any], *args: Any) -> None:
     assert_same(interpret(graph, *inputs), [function(*args)])
 
 
-@pytest.mark.parametrize("other", OTHERS)
-@pytest.mark.parametrize("symbol", BINARY)
+@each_row("other", OTHERS)
+@each_row("symbol", BINARY)
 def test_an_operator_and_its_reflection(symbol: str, other: str) -> None:
     function = BINARY[symbol]
     given = np.array([4, 5, 6])
@@ -44,8 +45,8 @@ def test_an_operator_and_its_reflection(symbol: str, other: str) -> None:
     answers(lambda x: function(plain, x), given)
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("symbol", BINARY)
+@each_row("number", NUMBERS)
+@each_row("symbol", BINARY)
 def test_between_python_numbers_it_is_pythons_arithmetic(symbol: str, number: Any) -> None:
     function = BINARY[symbol]
     if isinstance(number, float) and symbol in ("&", "|", "^", "<<", ">>"):

@@ -12,6 +12,7 @@ import pytest
 import tracejit as tj
 import tracejit.numpy as tnp
 from tests.random_loops import differs
+from tests.rows import each_row
 from tests.trace.loop_programs import LOOPS, Cell, normal
 from tests.unrolled import unrolled
 from tracejit.ir.graph import Node
@@ -115,7 +116,7 @@ def derivatives(f: Callable[..., Any], args: Sequence[Any]) -> list[np.ndarray]:
     return leaves(found)
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@each_row("name", COUNTS)
 def test_loops_of_recordings(name: str) -> None:
     f, arguments = LOOPS[name]
     assert len(loops_in(nodes_of(f, arguments(STEPS)))) == COUNTS[name]

@@ -14,6 +14,7 @@ import pytest
 import tracejit as tj
 import tracejit.numpy
 from tests.interpret import interpret, record, run
+from tests.rows import each_row
 from tracejit.ir.graph import Constant
 from tracejit.ops.weak import BINARY, UNARY
 from tracejit.support.errors import (
@@ -100,7 +101,7 @@ OPERATORS = [
 OTHERS = [2, 2.5, np.float32(2.5), np.float64(2.5), np.array(2.5), np.arange(1, 4), [1.0, 2.0, 3.0]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("symbol", "other"),
     [(symbol, other) for symbol in OPERATORS for other in OTHERS]
     + [(operator.pow, other) for other in (2, 2.5, np.arange(1, 4), [1.0, 2.0, 3.0])],
@@ -164,8 +165,8 @@ def test_numbers_stay_python_numbers() -> None:
     np.testing.assert_array_equal(actual, expected)
 
 
-@pytest.mark.parametrize("symbol", BINARY)
-@pytest.mark.parametrize("other", [2, 2.5, True])
+@each_row("symbol", BINARY)
+@each_row("other", [2, 2.5, True])
 def test_arithmetic_of_numbers_is_pythons(symbol: str, other: Any) -> None:
     for call in (lambda n: BINARY[symbol](n, other), lambda n: BINARY[symbol](other, n)):
         for number in (5, 0.75):

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.rows import each_row
 from tracejit.support.errors import ArgumentError, AssignError, InPlaceError, ValueNeededError
 from tracejit.trace.variable import Ref
 
@@ -166,7 +167,7 @@ INTEGERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", EXPRESSIONS)
+@each_row("name", EXPRESSIONS)
 def test_in_an_expression_it_is_the_array(name: str, wrap: Any) -> None:
     f = EXPRESSIONS[name]
     v = tj.Variable(X)
@@ -177,7 +178,7 @@ def test_in_an_expression_it_is_the_array(name: str, wrap: Any) -> None:
     same(v, X)
 
 
-@pytest.mark.parametrize("name", INTEGERS)
+@each_row("name", INTEGERS)
 def test_in_an_expression_of_integers_it_is_the_array(name: str, wrap: Any) -> None:
     f = INTEGERS[name]
     v = tj.Variable(N)
@@ -264,7 +265,7 @@ def test_an_array_meets_it_on_the_tape() -> None:
 # What it refuses
 
 
-@pytest.mark.parametrize(
+@each_row(
     "write",
     [
         operator.iadd,
@@ -276,7 +277,7 @@ def test_an_array_meets_it_on_the_tape() -> None:
         operator.ipow,
     ],
 )
-@pytest.mark.parametrize("start", [V, 2.0, np.array(2.0)], ids=["array", "scalar", "0-d"])
+@each_row("start", [V, 2.0, np.array(2.0)])
 def test_in_place_operators_are_refused(write: Any, start: Any, wrap: Any) -> None:
     v = tj.Variable(start)
 
@@ -456,7 +457,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", VALUES)
+@each_row("name", VALUES)
 def test_values_that_fit_are_converted(name: str, wrap: Any) -> None:
     start, value = VALUES[name]
     v = tj.Variable(start)
@@ -487,8 +488,8 @@ MISFITS: dict[str, tuple[Any, Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", MISFITS)
-@pytest.mark.parametrize("call", ["assign", "assign_add", "assign_sub"])
+@each_row("name", MISFITS)
+@each_row("call", ["assign", "assign_add", "assign_sub"])
 def test_values_that_do_not_fit_are_refused(name: str, call: str, wrap: Any) -> None:
     start, value, got = MISFITS[name]
     v = tj.Variable(start, name="weights")

@@ -65,6 +65,12 @@ def add(commands: Any) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     path = Path(arguments.file)
+    if ".py:" in arguments.file:
+        file, _, name = arguments.file.rpartition(":")
+        raise Refusal(
+            f"check takes a generated module, and {name} is a function of yours: compare its "
+            f"derivatives by tj.check_grads, or write its module by `tracejit export {file}:{name}`"
+        )
     if not path.is_dir():
         found = [_checked(path, arguments)]
     else:  # a package, whose other files choose among its kernels

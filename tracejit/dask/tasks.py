@@ -94,13 +94,17 @@ class StageTask(NamedTuple):
         except TracejitError:
             raise
         except Exception as error:
+            failed, fix = str(place), "that block alone and look at it: x.blocks[number].compute()"
+            if place is None:
+                failed = "what is the same for all blocks"
+                fix = "what that line reads by tracejit.dask.function, and look at it"
             raise fail(
                 "block",
                 None,
                 function=self.function,
-                block="what is the same for all blocks" if place is None else str(place),
+                block=failed,
                 problem=f"{_line_of(error, module)}{type(error).__name__}: {error}",
-                fix="compute that block alone and look at it: x.blocks[number].compute().",
+                fix=f"compute {fix}.",
             ) from error
 
     def without_rows(self) -> tuple[Any, ...]:

@@ -18,16 +18,18 @@ def collection_paused() -> Iterator[None]:
     """No garbage collection meanwhile: graphs and syntax trees are many objects without garbage,
     and every full collection walks them all."""
     enabled = gc.isenabled()
-    if enabled:
-        _paused_by.add(threading.get_ident())
-    gc.disable()
-    try:
+    try:  # an interruption at any instruction leaves it enabled
+        if enabled:
+            _paused_by.add(threading.get_ident())
+        gc.disable()
         yield
     finally:
         if enabled:
-            _paused_by.discard(threading.get_ident())
-            _leave_to_a_full_collection()
-            gc.enable()
+            try:
+                _paused_by.discard(threading.get_ident())
+                _leave_to_a_full_collection()
+            finally:
+                gc.enable()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.rows import each_row
 from tracejit.support.errors import ArgumentError
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.reads import is_foreign
@@ -76,7 +77,7 @@ VALUES: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", VALUES)
+@each_row("name", VALUES)
 def test_a_value_is_told_from_every_other_and_not_from_itself(name: str) -> None:
     cell = VALUES[name]
 
@@ -249,7 +250,7 @@ def changes() -> Iterator[Any]:
                lambda: viewed.fill(0.0))  # fmt: skip
 
 
-@pytest.mark.parametrize(("read", "change", "undo"), list(changes()))
+@each_row(("read", "change", "undo"), list(changes()))
 def test_a_change_fails_the_guard_and_its_undoing_mends_it(
     read: Callable[[], Any], change: Callable[[], Any], undo: Callable[[], Any] | None
 ) -> None:

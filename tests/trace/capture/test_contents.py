@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.rows import each_row
 from tracejit.trace.capture.contents import (
     BLOCK,
     SHARED_FROM,
@@ -64,8 +65,8 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 DTYPES = ["f8", "f4", "f2", "c16", "i1", "?", ">f8", "U3", "M8[s]", "f8,i4"]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@each_row("layout", LAYOUTS)
+@each_row("dtype", DTYPES)
 def test_every_element_counts(layout: str, dtype: str) -> None:
     array = LAYOUTS[layout](np.zeros((8, 10), dtype))
     copy = array_copy(array)

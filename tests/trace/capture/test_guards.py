@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.rows import each_row
 from tracejit.trace import trees
 from tracejit.trace.capture import guards
 from tracejit.trace.capture.conditions import contents_of
@@ -257,9 +258,7 @@ def test_every_kind_is_in_the_table() -> None:
     assert kinds_of_guards() == set(ROWS)
 
 
-@pytest.mark.parametrize(
-    ("kind", "row"), ALL, ids=[f"{kind.__name__}-{row.guard.wants()}"[:40] for kind, row in ALL]
-)
+@each_row(("kind", "row"), ALL)
 def test_check_and_spelling_agree(kind: type, row: Rows) -> None:
     assert type(row.guard) is kind
     tests = [row.guard.check, *compiled_ways(row.guard)]
@@ -275,9 +274,7 @@ def compiled_ways(guard: Guard) -> list[Callable[[Any], bool]]:
     return [plain, compiled(guard, "(y := x)", "y")] if "{again}" in guard.text() else [plain]
 
 
-@pytest.mark.parametrize(
-    ("kind", "row"), ALL, ids=[f"{kind.__name__}-{row.guard.wants()}"[:40] for kind, row in ALL]
-)
+@each_row(("kind", "row"), ALL)
 def test_a_failure_is_told(kind: type, row: Rows) -> None:
     for value in row.failing:
         told = row.guard.explain("x", value)
