@@ -27,11 +27,6 @@ class Range(NamedTuple):
     greatest: Any = None
 
     @property
-    def is_finite(self) -> bool:
-        """True if nothing in it is nan or infinite."""
-        return not (self.nans or self.infinities)
-
-    @property
     def counts(self) -> str:
         """The numbers of nan and inf, as `3 nan and 1 inf`; empty where there are none.
 

@@ -14,7 +14,6 @@ from tracejit.explorer.story import ShownKernel, Story
 
 MOST_ROWS = 24
 MOST_SIZES = 3
-_HEAD = re.compile(r"\A\"\"\"(.*?)\"\"\"\n", re.DOTALL)
 _SOURCE_IS_GONE = (
     "This kernel was loaded as text: the statements that its comments cite stand in place of the "
     "user's code."

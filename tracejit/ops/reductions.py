@@ -339,9 +339,6 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
-_NOTHING: Any = object()
-
-
 def _cumulative(total: Any, start: int) -> Callable[..., Any]:
     """The composite of np.cumulative_sum and np.cumulative_prod."""
 

@@ -20,8 +20,6 @@ from tracejit.support.errors import TracejitError, fail
 from tracejit.support.exceptions import shape_row
 from tracejit.trace.trees import flatten, map_tree
 
-# NumPy's words for a write that an array of zeros would take.
-READ_ONLY = "assignment destination is read-only"
 # NumPy is asked about calls whose operands have no more elements than this.
 MOST_ELEMENTS = 100_000
 _CALLED = re.compile(r"^[\w.<>]+\(\) ")

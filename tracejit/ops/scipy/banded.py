@@ -121,15 +121,8 @@ def _solve_banded_call(
 answer(sl.solve_banded, _solve_banded_call)
 
 
-def _symmetric(ab: Any, lower: bool) -> Any:
-    """The whole matrix of half a band."""
-    size = ab.shape[0] - 1
-    half = _dense(ab, 0 if lower else size)
-    return half + half.T - np.diag(np.diagonal(half))
-
-
 def _half_band(matrix: Any, rows: int, lower: bool) -> Any:
-    """The transpose of `_symmetric`."""
+    """Half the band of a cotangent of the symmetric matrix that the half band stands for."""
     both = matrix + matrix.T - np.diag(np.diagonal(matrix))
     return _as_band(both, rows, 0 if lower else rows - 1)
 
