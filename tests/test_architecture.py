@@ -123,8 +123,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.support.code_costs": "tests/support/test_cost_model.py",
     "tracejit.support.exceptions": "tests/support/test_errors.py",
     "tracejit.support.gradient_errors": "tests/support/test_errors.py",
-    "tracejit.compiler.tail_merging": "tests/test_branches.py",
-    "tracejit.autodiff.tail_matching": "tests/test_branches.py",
     "tracejit.specialise.sentences": "tests/specialise/test_reasons.py",
     "tracejit.compiler.bodies": "tests/test_branches.py",
     "tracejit.codegen.branches": "tests/test_branches.py",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.compiler import pipeline
 from tracejit.support.errors import TracejitError, ValueNeededError
 
 X = np.array([1.0, 2.5, 3.0])
@@ -116,71 +114,49 @@ def differences(function: Callable[..., Any], x: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize(("function", "calls"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
-def test_reverse_passes_written_as_one_answer_the_same(
-    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    apart = tj.value_and_grad(function)
-    expected = [apart(*call) for call in (*calls, *calls)][-len(calls) :]
-    monkeypatch.setattr(pipeline, "is_long", lambda parts: len(parts) > 1)
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
-    together = tj.value_and_grad(functools.partial(function))  # another Function
-    found = [together(*call) for call in (*calls, *calls)][-len(calls) :]
-    for (value, gradient), (one, other) in zip(expected, found, strict=True):
-        assert value == one
-        np.testing.assert_array_equal(gradient, other)
-    kernel = together.kernels[-1]
-    if together.tracing_count > 1:
-        assert "path, kept = residuals" in kernel.source
-    for call, (_, gradient) in zip(calls, expected, strict=True):
-        _, residuals = kernel.forward(*call)
-        for _ in range(2):
-            np.testing.assert_allclose(kernel.backward(residuals, 3.0), 3.0 * gradient, rtol=1e-14)
+def cell(u: Any, v: Any) -> Any:
+    return np.tanh(v * np.sin(u) * np.exp(-u * u) + np.cos(u) * u)
 
 
-def test_names_of_the_users_stand_apart_from_those_of_stages(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def loss(path: Any, kept: Any, forward: Any) -> Any:
-        saved = path
-        while np.sum(saved * saved) > forward:
-            kept = np.sin(kept) * saved
-            saved = np.sin(saved) * 0.9
-            path = saved * kept
-        return np.sum(path) + np.sum(kept)
-
-    apart = tj.value_and_grad(loss, argnums=(0, 1))
-    floors = [np.float64(floor) for floor in (0.5, 0.1, 0.9, 0.3)]
-    expected = [apart(X, X * 0.5, floor) for floor in floors]
-    monkeypatch.setattr(pipeline, "is_long", lambda parts: len(parts) > 1)
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
-    together = tj.value_and_grad(loss, argnums=(0, 1))
-    for floor in floors:
-        together(X, X * 0.5, floor)
-    kernel = together.kernels[-1]  # called as it is: Python cannot stand in for it
-    for floor, (value, gradients) in zip(floors, expected, strict=True):
-        found, others = kernel.value_and_grad(X, X * 0.5, floor)
-        np.testing.assert_allclose(found, value, rtol=1e-14)
-        for one, other in zip(gradients, others, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-14)
+def of_rows(x: Any, a: Any) -> Any:
+    u = a[0]
+    for k in range(1, 6):
+        u = cell(cell(u, a[k]), a.T[:, 1])
+        if x < float(k):
+            break
+    return np.sum(u)
 
 
-def test_a_loop_grows_by_its_longest_run_only() -> None:
-    def decaying(x: Any, floor: Any) -> Any:
-        while np.sum(x * x) > floor:
-            x = np.sin(x) * 0.9
-        return np.sum(x)
+def several_ifs(x: Any, w: Any) -> Any:
+    u = w.reshape(-1)[1:] * 1.0
+    for bound in (1.0, 2.0, 3.0, 4.0):
+        if x > bound:
+            u = cell(cell(u, w.reshape(-1)[1:]), np.diag(np.outer(w, w))[1:]) * 0.9
+    return np.sum(u)
 
-    g = tj.value_and_grad(decaying)
-    sizes = []
-    for rounds in (60, 20, 30, 40, 50):
-        floor, x = np.float64(0.81**rounds), np.full(3, 0.3)
-        value, gradient = g(x, floor)
-        np.testing.assert_allclose(value, decaying(x, floor), rtol=1e-14)
-        found = differences(lambda x, floor=floor: decaying(x, floor), x)
-        np.testing.assert_allclose(gradient, found, rtol=2e-5)
-        sizes.append(len(g.source.splitlines()))
-    assert len(g.kernels) == 1 and sizes[-1] - sizes[1] < 80
+
+@pytest.mark.parametrize(
+    ("function", "w"),
+    [
+        (of_rows, np.linspace(-1.0, 1.0, 54).reshape(6, 9)[:, 3:5] * 0.7),
+        (several_ifs, X * 0.4),
+    ],
+)
+def test_traces_share_views_of_arguments(function: Callable[..., Any], w: np.ndarray) -> None:
+    """The slope is right on each path, whatever paths are recorded before or after."""
+    compiled = tj.function(function)
+    of_compiled, both = tj.grad(compiled, argnums=1), tj.value_and_grad(function, argnums=1)
+    for x in map(np.float64, (2.5, 40.0, 0.5, 3.5, 9.0, 1.5, 40.0, 2.5)):
+        expected = differences(lambda w, x=x: function(x, w), w)
+        t = tj.constant(w)
+        with tj.GradientTape() as tape:
+            tape.watch(t)
+            y = compiled(x, t)
+        value, slope = both(x, w)
+        assert compiled(x, w) == y.numpy() == value == pytest.approx(function(x, w), rel=1e-14)
+        pulled = tj.vjp(compiled, x, w)[1](1.0)[1]
+        for found in (slope, of_compiled(x, w), tape.gradient(y, t).numpy(), pulled):
+            np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-8)
 
 
 def test_gradients_of_loops_and_comparisons() -> None:

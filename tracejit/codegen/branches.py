@@ -7,11 +7,10 @@ with the logarithm of the length, and a loop whose number of iterations depends 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tracejit.ir.branches import Branches, Decision
-from tracejit.ir.graph import Node, Value
+from tracejit.ir.graph import Node
 
 UNRECORDED = "BranchNotRecorded"
 CLASS = f'''
@@ -23,83 +22,6 @@ class {UNRECORDED}(NotImplementedError):
         text = "%s: this module has no code for a decision that is %s here. " % (line, outcome)
         return text + "Call the function so where tracejit is installed, and save its kernel again."
 '''
-
-
-STAGED = frozenset(("path", "kept"))
-"""The variables of a merged reverse pass that do not come from the user's function."""
-
-
-class SegmentLevel(NamedTuple):
-    """The residuals of a segment, the condition under which it ran, and whether the tuple of the
-    segments before it comes first (`is_chained`)."""
-
-    condition: str
-    values: Sequence[Value]
-    is_chained: bool
-
-
-class Stages:
-    """The stages of a merged reverse pass, each run by some traces, and the nested residuals that
-    it unpacks first: those of the first segment last."""
-
-    def __init__(
-        self,
-        levels: Sequence[SegmentLevel],
-        stages: Mapping[Node, int],
-        paths: Sequence[str],
-    ) -> None:
-        """`levels` are the residuals of each segment; `stages` gives each node its stage, `paths`
-        each stage its condition, "" for all traces."""
-        self._levels = levels
-        self.depth = 0
-        self._stages = stages
-        self._paths = paths
-        self._stage: int | None = None
-
-    def enter(self, node: Node) -> list[str]:
-        """The lines that open the stage of `node`, if it is a new one."""
-        stage = self._stages.get(node)
-        if stage is None or stage == self._stage:
-            return []
-        self._stage = stage
-        condition = self._paths[stage]
-        self.depth = 1 if condition else 0
-        return [f"if {condition}:"] if condition else []
-
-    def opening_with(self, names: Mapping[Value, str]) -> list[str]:
-        """The first lines, which unpack the residuals."""
-        lines = ["path, kept = residuals"]
-        known = ""
-        for condition, values, is_chained in self._levels:
-            words = [*["kept"] * is_chained, *[names[value] for value in values]]
-            line = f"{', '.join(words)}{',' * (len(words) == 1)} = kept"
-            if condition != known:
-                lines += [f"if {condition}:"] if condition else []
-                known = condition
-            lines.append(f"    {line}" if condition else line)
-        return lines
-
-    def leave(self) -> None:
-        """End the stages: the rest is for all traces."""
-        self.depth = 0
-
-
-def passing(numbers: Collection[int], total: int) -> str:
-    """The condition that `path` is one of these, of `total`; "" for all.
-
-    >>> passing({2}, 4), passing({2, 3}, 4), passing({1, 2}, 4), passing({0, 2}, 4)
-    ('path == 2', 'path >= 2', '1 <= path <= 2', 'path in (0, 2)')
-    """
-    first, last = min(numbers), max(numbers)
-    if len(numbers) == total:
-        return ""
-    if first == last:
-        return f"path == {first}"
-    if len(numbers) <= last - first:
-        return f"path in {tuple(sorted(numbers))}"
-    if last == total - 1:
-        return f"path >= {first}"
-    return f"{first} <= path <= {last}" if first else f"path <= {last}"
 
 
 class BranchText:
@@ -138,9 +60,6 @@ class BranchText:
         lines, outer, deeper = self._sides[segment]
         self.depth = outer + deeper
         return ["    " * outer + line for line in lines]
-
-    def leave(self) -> None:
-        """End a function without stages: nothing to do."""
 
 
 def _condition(text: str, outcome: Any) -> str:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.codegen.branches import CLASS, STAGED, UNRECORDED, BranchText, Stages
+from tracejit.codegen.branches import CLASS, UNRECORDED, BranchText
 from tracejit.codegen.constants import Constants
 from tracejit.codegen.defaults import may_be_python
 from tracejit.codegen.expressions import Expressions, import_lines
@@ -34,7 +34,7 @@ from tracejit.codegen.tile_functions import IN_TURN, NAMES, cut_lines, filling_l
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.location import location_text
 from tracejit.ir.sizes import Sizes
-from tracejit.ops.branches import DECIDE, LEAVE, MOVE
+from tracejit.ops.branches import DECIDE, LEAVE
 from tracejit.ops.helpers import TEXTS
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.tile_loops import TILES
@@ -62,8 +62,8 @@ class Body(NamedTuple):
     along the axes in `sliced`; at its end the buffers in `late` are filled.
 
     A body may be for one trace alone, the number `path`, which is the first of its residuals:
-    bodies of the same name are written as one function. One that has `stages` unpacks its residuals
-    by their opening lines. One `in_floats` takes Python floats and returns NumPy scalars.
+    bodies of the same name are written as one function. One `in_floats` takes Python floats and
+    returns NumPy scalars.
     """
 
     name: str
@@ -73,7 +73,6 @@ class Body(NamedTuple):
     unpacked: int | None = None
     defaults: Mapping[Value, Any] = {}
     path: int | None = None
-    stages: Stages | None = None
     sliced: Sequence[int] | None = None
     late: Mapping[Value, Value] = {}
     in_floats: bool = False
@@ -119,7 +118,7 @@ def render(
     reserved = {"residuals", "SIGNATURE", "constants", "load", UNRECORDED}
     reserved |= library_names(plans) | loop_names(plans)
     if composed:
-        reserved |= STAGED | {body.name for body in bodies}
+        reserved |= {body.name for body in bodies}
     in_floats = [body for body in bodies if numbers and _runs_on_floats(body, len(bodies))]
     for body in in_floats:
         reserved |= {"float", body.name, body.name + IN_FLOATS, body.name + IN_SCALARS}
@@ -297,9 +296,7 @@ def _written(
         unpacked, parameters = parameters[: body.unpacked], parameters[body.unpacked :]
         if body.path is not None:
             unpacked = ["_", *unpacked]
-        if body.stages is not None:
-            lines += body.stages.opening_with(names)
-        elif unpacked:
+        if unpacked:
             lines.append(f"{', '.join(unpacked)}{',' * (len(unpacked) == 1)} = residuals")
         parameters.insert(0, "residuals")
     if body.sliced is not None:
@@ -307,8 +304,8 @@ def _written(
         parameters = ["start", "stop", *parameters]
     unpacked_lines = len(lines)
     previous = None
-    released = {} if body.stages else releases(plan, names)
-    flow = body.stages or BranchText(plan.branches)
+    released = releases(plan, names)
+    flow = BranchText(plan.branches)
     for number, node in enumerate(plan.statements):
         between = flow.enter(node)
         if between:
@@ -321,18 +318,15 @@ def _written(
         if node.where is not None and node.where != previous:
             statement.append(f"# {location_text(node.where).rstrip()}")
             previous = node.where
-        if node.op is DECIDE and isinstance(flow, BranchText):
+        if node.op is DECIDE:
             flow.decide(node, spell.operand(node.operands[0]))
         elif node.op is LEAVE:
             statement += mark_lines(node, ["return " + _left(node, body, spell)])
-        elif node.op is MOVE:
-            statement += mark_lines(node, [_moved(node, names, spell)])
         elif node.op is TILES:
             statement += mark_lines(node, [*sweep_lines(node, names, spell)])
         else:
             statement += mark_lines(node, statement_lines(node, plan, names, spell, reserved))
         lines += [f"{'    ' * flow.depth}{line}" for line in statement]
-    flow.leave()
     lines += filling_lines(body.late, names.__getitem__)
     if plan.results or not (plan.leaves or body.sliced):
         lines.append("return " + _returned(body, spell))
@@ -359,13 +353,6 @@ def _left(node: Node, body: Body, spell: Expressions) -> str:
     if isinstance(groups, Mapping):
         groups = groups[node.params["path"]]
     return _grouped(node.operands, body.plan.leaves[node], groups, spell)
-
-
-def _moved(node: Node, names: Mapping[Value, str], spell: Expressions) -> str:
-    """The statement that renames values of a trace to those of the one that it joins."""
-    count = len(node.operands) // 2
-    targets = ", ".join(names[value] for value in node.operands[:count])
-    return f"{targets} = {', '.join(map(spell.operand, node.operands[count:]))}"
 
 
 def _grouped(

@@ -16,6 +16,7 @@ from tracejit.codegen.header import Facts, MemoryUse
 from tracejit.codegen.module import Composed, Module, render
 from tracejit.compiler.bodies import (
     Differentiated,
+    called_in_turn,
     ended,
     forward_alone,
     forward_and_backward,
@@ -26,7 +27,6 @@ from tracejit.compiler.bodies import (
     tile_body,
     traces_of,
 )
-from tracejit.compiler.tail_merging import TailMerging, called_in_turn, is_long
 from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.location import Origin
@@ -217,12 +217,8 @@ def generate(
         arguments = [value for value in graph.inputs if value is not seed]
         bars = [f"{value.name}_bar" for value in recorded.sources]
         given = Differentiated(arguments, seed, one_of(seed.type), bars)
-        if is_long(parts):
-            long = TailMerging(graph, given, traces, parts)
-            bodies, residuals = [long.forward(exact), long.backward(exact)], long.residuals
-        else:
-            bodies, residuals = forward_and_backward(graph, given, traces, parts, exact, tiling)
-        if is_long(parts) or is_for_halves(graph, tiling):
+        bodies, residuals = forward_and_backward(graph, given, traces, parts, exact, tiling)
+        if is_for_halves(graph, tiling):
             composed = [called_in_turn(given)]
         else:
             seed = whole.inputs[place]

@@ -8,10 +8,7 @@ their segments stand, and a `number`.
 leave(*values, path=0, results=2) is the end of a trace, whose number is `path`: its results, and
 after them its residuals.
 
-keep(kept, *values) adds the residuals of one segment to those kept before it, as nested tuples.
-move(*targets, *values) renames values to targets, with which a merged reverse pass continues.
-
-All are written by `codegen/branches.py`; none has an expression of its own.
+Both are written by `codegen/branches.py`; neither has an expression of its own.
 
 ensure(x) computes a value that nothing reads: it may raise for some numbers, and the user's program
 may depend on that (`try: np.linalg.cholesky(a)`).
@@ -22,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.ir.graph import Constant, Node
-from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType
+from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.op import defop
 
 
@@ -41,22 +38,10 @@ def _outcome(x: ArrayType, **params: Any) -> ArrayType:
     return WEAK_TYPES[type(outcomes[0])]
 
 
-KEPT = "({operands})", "({operands},)"
-
 DECIDE = defop(name="decide", infer=_outcome, vjp=(), source="{0}", effect=True)
 LEAVE = defop(
     name="leave",
     infer=lambda *values, **params: WEAK_TYPES[bool],
-    vjp=(),
-    source="{operands}",
-    effect=True,
-)
-KEEP = defop(
-    name="keep", infer=lambda *values: HANDLE, vjp=(), source=lambda types: KEPT[len(types) == 1]
-)
-MOVE = defop(
-    name="move",
-    infer=lambda *values: WEAK_TYPES[bool],
     vjp=(),
     source="{operands}",
     effect=True,

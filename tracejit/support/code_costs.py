@@ -205,13 +205,11 @@ class Scalars:
 
 class Bodies:
     """Bodies: the number of times that a program is written out, and of threads that run it
-    (compiler/bodies.py, compiler/tail_merging.py, runtime/processors.py). Measured on programs of
-    1,000 to 10,000 operations: docs/notes/performance.md, "The first call"."""
+    (compiler/bodies.py, runtime/processors.py). Measured on programs of 1,000 to 10,000 operations:
+    docs/notes/performance.md, "The first call"."""
 
     many_nodes: Count = 8_000
     """Largest graph for which `value_and_grad` is a text of its own, not two calls."""
-    few_nodes: Count = 400
-    """Length of all reverse passes up to which every branch has one of its own."""
     most_threads: Count = 2
     """Default number of threads for tiles, at most. More were not measured; threads share Python's
     lock between any two operations, and the memory."""
