@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 
+from tracejit.codegen.bindings import verify_bindings
 from tracejit.codegen.expressions import Expressions
 from tracejit.codegen.floats import FLOAT64, StepExpressions, loop_pays
 from tracejit.codegen.marks import mark_lines, marked
@@ -93,6 +94,7 @@ def _condition_lines(
         given = dict(zip(graph.inputs, bound, strict=True))
         wanted = dict(zip(plan.results, results, strict=True))
         known = {**given, **variables(plan, taken - set(results), given, wanted)}
+        verify_bindings(plan, known, given)
         inner = _inside(spell, plan, known)
         lines = _body_lines(plan, known, inner, taken)
         lines += _assignment(results, _results(plan, plan.copies, inner))
@@ -248,6 +250,8 @@ class _LoopText:
         known = {**given, **variables(inside, taken, given, wanted)}
         for number, buffer in self.loop.rows.items():
             known[buffer] = f"{self.stacks[number]}[{known[self.step]}]"
+        fixed = [value for value in self.inputs.invariants if value in self.read]
+        verify_bindings(inside, known, fixed, at_end=fixed)
         return known
 
     def _spelling_of_a_step(self, known: Mapping[Value, str]) -> Expressions:
@@ -326,6 +330,7 @@ def _test_lines(
     """The lines that begin a loop on a condition, and the statements at the start of a step that
     end it: none where the condition is one expression."""
     known = {**given, **variables(plan, taken, given)}
+    verify_bindings(plan, known, given)
     inner = _inside(spell, plan, known)
     result = plan.results[0]
     made = result.node

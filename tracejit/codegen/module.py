@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.codegen.bindings import verify_bindings
 from tracejit.codegen.branches import CLASS, UNRECORDED, BranchText
 from tracejit.codegen.constants import Constants
 from tracejit.codegen.defaults import may_be_python
@@ -305,6 +306,8 @@ def _written(
     unpacked_lines = len(lines)
     previous = None
     released = releases(plan, names)
+    late = [value for pair in body.late.items() for value in pair]
+    verify_bindings(plan, names, (), released, late)
     flow = BranchText(plan.branches)
     for number, node in enumerate(plan.statements):
         between = flow.enter(node)

@@ -28,8 +28,16 @@ from tracejit.runtime.allocator import keep_freed_memory
 from tracejit.runtime.blas import on_one_blas_thread
 from tracejit.runtime.buffer_pool import recycled_empty
 from tracejit.runtime.tile_threads import share_tiles
+from tracejit.support.config import setting
 from tracejit.support.cost_model import costs
-from tracejit.support.errors import TracejitError, TracejitWarning, fail, without_frames
+from tracejit.support.errors import (
+    GraphError,
+    NotImportableError,
+    TracejitError,
+    TracejitWarning,
+    fail,
+    without_frames,
+)
 from tracejit.support.garbage import collection_paused
 from tracejit.support.options import Options
 from tracejit.support.progress import stage
@@ -321,7 +329,7 @@ def _kernel_of_sizes(recorded: pipeline.Recorded, options: Options, for_all_size
     try:
         return _kernel_of(recorded, options)
     except Exception as error:
-        if for_all_sizes:
+        if for_all_sizes or (isinstance(error, NotImportableError) and setting("strict")):
             raise
         sizes.pin_all(error)
         recorded.graph.retype()
@@ -342,7 +350,10 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
     made_from = MadeFrom(recorded, exact, memory_budget)
     is_cached = module is not None
     if module is None:
-        text, constants, notice = made_from.generate(key)
+        try:
+            text, constants, notice = made_from.generate(key)
+        except GraphError as error:
+            raise _unusable(name, error) from error
         if notice:
             warnings.warn(notice, TracejitWarning, stacklevel=places.user_depth())
         try:
@@ -350,14 +361,18 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
         except MemoryError:
             raise  # the process is at fault, not the text
         except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-            raise fail("not-importable", None, name=name, problem=problem) from error
+            raise _unusable(name, error) from error
     share_constants(module, recorded.graph)
     place = recorded.origin.place
     cite(module, recorded.origin.file, place)
     kernel = Kernel(module, recorded.graph, options.threads, options.recycle, place, made_from)
     kernel.is_cached = is_cached
     return kernel
+
+
+def _unusable(name: str, error: Exception) -> Exception:
+    problem = f"{type(error).__name__}: {error}".partition("\n")[0].rstrip(".")
+    return fail("not-importable", None, name=name, problem=problem)
 
 
 def cite(module: ModuleType, file: str, place: str) -> None:

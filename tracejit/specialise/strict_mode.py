@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any
 
 from tracejit.support.config import setting
-from tracejit.support.errors import GraphError, TracejitError, fail
+from tracejit.support.errors import GraphError, NotImportableError, TracejitError, fail
 from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
 
@@ -36,7 +36,7 @@ def is_mistake(error: BaseException) -> bool:
     """Return whether an error is one of tracejit's own, which nothing in a user's program
     explains."""
     if isinstance(error, TracejitError):
-        return isinstance(error, GraphError)
+        return isinstance(error, (GraphError, NotImportableError))
     return places.is_ours(error)
 
 

@@ -57,7 +57,7 @@ CAUSES = {
     ),
     "module": Cause(
         AS_PYTHON,
-        "the module that was generated for it cannot be imported, which is a mistake of tracejit "
+        "the module that was generated for it cannot be used, which is a mistake of tracejit "
         "({detail})",
         "report it, with what TRACEJIT_DUMP=source prints. The answer is Python's, and is right.",
         patience=1,

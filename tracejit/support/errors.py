@@ -346,7 +346,7 @@ ERRORS: dict[str, Row] = {
     ),
     "not-importable": Row(
         NotImportableError,
-        "the module {name}, which was just generated, cannot be imported: {problem}.",
+        "the module {name}, which was just generated, cannot be used: {problem}.",
         "this is a mistake of tracejit, not of your code.",
         "report it, with what TRACEJIT_DUMP=source prints.",
     ),
@@ -405,7 +405,8 @@ ERRORS: dict[str, Row] = {
     "graph": Row(
         GraphError,
         "{problem}.",
-        "every graph satisfies the invariants of tracejit/ir/verify.py after every pass.",
+        "a graph satisfies the invariants of tracejit/ir/verify.py, a function those of "
+        "tracejit/codegen/bindings.py.",
         "report it: this is a bug in tracejit, not in your code.",
     ),
     **GRADIENT_ERRORS,

@@ -164,7 +164,7 @@ class KernelError(TracejitError, ImportError):
 
 
 class NotImportableError(KernelError):
-    """A module that was just generated and cannot be imported: a mistake of tracejit."""
+    """A module that was just generated and cannot be used: a mistake of tracejit."""
 
 
 class ExportError(TracejitError, FileExistsError):
