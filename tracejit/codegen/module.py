@@ -79,14 +79,6 @@ class Body(NamedTuple):
     in_floats: bool = False
 
 
-class Composed(NamedTuple):
-    """A function that calls others of the module: its parameters are those of `forward`."""
-
-    name: str
-    docstring: str
-    lines: Sequence[str]
-
-
 class Module(NamedTuple):
     """The text, the constants too large for it, by name, and a warning for the user or ""."""
 
@@ -105,20 +97,21 @@ class _Text(NamedTuple):
 def render(
     facts: Facts,
     bodies: Sequence[Body],
-    composed: Sequence[Composed] = (),
+    halves: str = "",
     tiles: Sequence[Body] = (),
     one_blas_thread: bool = False,
     numbers: bool = True,
 ) -> Module:
     """The module with these functions and `facts` at its head. The first of the bodies is forward;
-    the `tiles` stand before it. It may ask for `one_blas_thread`. With `numbers` those that meet
-    small arrays have names at the head."""
+    the `tiles` stand before it. Where `halves` says what they return together, `value_and_grad`
+    calls forward and backward. The module may ask for `one_blas_thread`. With `numbers` those that
+    meet small arrays have names at the head."""
     imports: dict[str, str] = {}
     plans = [plan for body in (*tiles, *bodies) for plan in body.plan.all]
     constants = Constants(plans, numbers)
     reserved = {"residuals", "SIGNATURE", "constants", "load", UNRECORDED}
     reserved |= library_names(plans) | loop_names(plans)
-    if composed:
+    if halves:
         reserved |= {body.name for body in bodies}
     in_floats = [body for body in bodies if numbers and _runs_on_floats(body, len(bodies))]
     for body in in_floats:
@@ -143,7 +136,8 @@ def render(
             function = _either(same[0], function)
         functions.append(function.source)
         names = names or function.names
-    functions += [_composed(one, facts, names) for one in composed]
+    if halves:
+        functions.append(_both_halves(halves, facts, names))
     spell = Expressions(str, set())
     used = sorted(name for name, origin in imports.items() if origin == "helpers")
     functions[:0] = [spell.bind(TEXTS[name]) for name in used]
@@ -247,11 +241,13 @@ def _function(
     return _Text(f"{head}\n    {indented}\n", one.names)
 
 
-def _composed(one: Composed, facts: Facts, names: Mapping[Value, str]) -> str:
-    """The text of a function that calls others."""
+def _both_halves(returned: str, facts: Facts, names: Mapping[Value, str]) -> str:
+    """The text of the function `value_and_grad` that calls forward, then backward."""
     parameters = ", ".join(names[value] for value in facts.arguments)
-    lines = [repr(one.docstring), *[line.format(parameters=parameters) for line in one.lines]]
-    return "\n    ".join([f"def {one.name}({parameters}):", *lines]) + "\n"
+    docstring = f"Return {returned}: forward, then backward."
+    lines = [repr(docstring), f"value, residuals = forward({parameters})"]
+    lines.append("return value, backward(residuals)")
+    return "\n    ".join([f"def value_and_grad({parameters}):", *lines]) + "\n"
 
 
 def _first_results(body: Body) -> Sequence[Value]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tracejit.autodiff.partition import Partition, partition
 from tracejit.autodiff.residuals import choose
-from tracejit.codegen.module import Body, Composed
+from tracejit.codegen.module import Body
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.branches import LEAVE
 from tracejit.passes.dce import drop_dead
@@ -188,13 +188,6 @@ def forward_and_backward(
     ]
     residuals = dict.fromkeys(value for part in parts.values() for value in part.residuals)
     return [forward, *backward], list(residuals)
-
-
-def called_in_turn(given: Differentiated) -> Composed:
-    """The function `value_and_grad`, which calls forward, then backward."""
-    doc = f"Return the value and {given.names}: forward, then backward."
-    lines = ["value, residuals = forward({parameters})", "return value, backward(residuals)"]
-    return Composed("value_and_grad", doc, lines)
 
 
 def in_one(

@@ -13,10 +13,9 @@ from tracejit.autodiff.loop_fission import split_loops, whole_loops
 from tracejit.autodiff.loop_vectorisation import vectorise_loops
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts, MemoryUse
-from tracejit.codegen.module import Composed, Module, render
+from tracejit.codegen.module import Module, render
 from tracejit.compiler.bodies import (
     Differentiated,
-    called_in_turn,
     ended,
     forward_alone,
     forward_and_backward,
@@ -196,7 +195,7 @@ def generate(
     traces = traces_of(graph, counts, recorded.is_numbered)
     residuals: Sequence[Value] | None = None
     memory: MemoryUse | None = None
-    composed: list[Composed] = []
+    halves = ""
     tiling = Tiling(enabled=not exact)
     arguments = graph.inputs
     if recorded.seed is None:
@@ -219,7 +218,7 @@ def generate(
         given = Differentiated(arguments, seed, one_of(seed.type), bars)
         bodies, residuals = forward_and_backward(graph, given, traces, parts, exact, tiling)
         if is_for_halves(graph, tiling):
-            composed = [called_in_turn(given)]
+            halves = f"the value and {given.names}"
         else:
             seed = whole.inputs[place]
             bodies.append(in_one(whole, given, seed, traces, exact, tiling))
@@ -238,6 +237,6 @@ def generate(
         memory,
     )
     tiles = [tile_body(loop) for loop in tiling.loops]
-    module = render(facts, bodies, composed, tiles, tiling.is_for_one_blas_thread, not exact)
+    module = render(facts, bodies, halves, tiles, tiling.is_for_one_blas_thread, not exact)
     dump("source", lambda: module.text)
     return module
