@@ -93,8 +93,9 @@ ELEMENTWISE = [
 ]
 
 
-# The next number, and what is the same but for -inf: as good as equal, and yet no linear function.
-NEARLY = ("nextafter", "above_minus_infinity")
+# The next number, what is the same but for -inf, and what has no derivative: as good as equal, and
+# yet no linear function.
+NEARLY = ("nextafter", "above_minus_infinity", "unknown_slope")
 
 
 @each_row(("name", "params"), ELEMENTWISE)

@@ -60,7 +60,7 @@ NAN, INF = np.nan, np.inf
         (lambda x: x ** np.float64(2), 0.0, 2.0),
         (lambda x: np.abs(x), 0.0, None),
         (lambda x: np.fabs(x), 0.0, None),
-        (lambda x: np.hypot(x, 0.0), 0.0, 0.0),
+        (lambda x: np.hypot(x, 0.0), 0.0, NAN),
         (lambda x: np.arctan2(x, 0.0), 0.0, 0.0),
         (lambda x: np.copysign(x, -1.0), 0.0, None),
         (lambda x: np.sinc(x), 0.0, -(np.pi**2) / 3),

@@ -17,7 +17,7 @@ def test_std_of_equal_elements_has_gradient_zero(dtype: Any) -> None:
     x = np.full((2, 3), 2.0, dtype)
     with np.errstate(all="raise"):
         assert np.array_equal(derivative(np.std, x), np.zeros_like(x))
-        assert np.array_equal(derivative(np.std, x, np.ones_like(x)), np.zeros_like(x))
+        assert np.isnan(derivative(np.std, x, np.ones_like(x))).all()
 
 
 def test_std_is_singular_only_where_it_is_zero() -> None:

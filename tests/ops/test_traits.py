@@ -39,6 +39,9 @@ SPECIAL = np.array(
 CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "above_minus_infinity": ((SPECIAL,), {}),
     "or_zero": ((np.array([True, False, True, True]), ROW), {"chosen": True}),
+    "unknown_slope": ((ROW,), {}),
+    "radial": ((ROW, ROW, ROW), {}),
+    "bent": ((ROW, ROW, ROW), {}),
     "smirnov_slope": ((np.array([5, 5]), np.array([0.3, 0.6])), {}),
     "as_scalar": ((np.array(2.5),), {"dtype": np.dtype("f4")}),
     "as_element": ((np.array(2.5),), {}),

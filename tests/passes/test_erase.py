@@ -96,3 +96,14 @@ def test_values_are_those_of_the_function(call) -> None:
     new = verify(erase_markers(graph))
     assert not any(node.op.name == "override" for node in new.nodes)
     np.testing.assert_array_equal(interpret(new, x)[0], call(x))
+
+
+def test_the_gradient_of_a_length_is_spelled_out() -> None:
+    text = """graph f(g: f8[3], y: f8[3], x: f8[3,2]) -> z: f8[3,2]
+  g_1  f8[3,1] = expand_dims g  axis=(1,)
+  y_1  f8[3,1] = expand_dims y  axis=(1,)
+  z    f8[3,2] = radial g_1 y_1 x  axis=(-1,)
+"""
+    graph = drop_dead(erase_markers(parse_graph(text, OPS)))
+    names = [node.op.name for node in graph.nodes]
+    assert names == ["equal", "where", "divide", "expand_dims", "multiply"]

@@ -19,6 +19,7 @@ import numpy as np
 from tracejit.ir.types import PYTHON_TYPES, WEAK_DTYPES, ArrayType, type_of
 from tracejit.ops.creation import cast
 from tracejit.ops.infer import ufunc_dtype, ufunc_type
+from tracejit.ops.lengths import along_length
 from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, answer, composite, defop
 from tracejit.ops.ufuncs import elementwise, operands_of
@@ -116,14 +117,9 @@ sqrt = elementwise(np.sqrt, vjp=(lambda g, y, x: 0.5 * g / y,), cost=6, sign="ke
 cbrt = elementwise(np.cbrt, vjp=(lambda g, y, x: g / (3.0 * y * y),), cost=20, sign="kept")
 
 
-def length_to_divide_by(z: Any) -> Any:
-    """A length to divide by: infinite in place of zero, where the derivatives are zero."""
-    return np.where(z == 0, np.inf, z)
-
-
 hypot = elementwise(
     np.hypot,
-    deriv=(lambda z, x, y: x / length_to_divide_by(z), lambda z, x, y: y / length_to_divide_by(z)),
+    vjp=(lambda g, z, x, y: along_length(g, z, x), lambda g, z, x, y: along_length(g, z, y)),
     cost=20,
     sign="nonnegative",
     commutative=True,

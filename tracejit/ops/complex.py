@@ -13,6 +13,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.forms import as_array
 from tracejit.ops.infer import ufunc_type
+from tracejit.ops.lengths import limit_at_tip, unknown_slope, without_factor
 from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, answer, composite, defop
 from tracejit.ops.ufuncs import elementwise
@@ -99,10 +100,39 @@ complex_sign = defop(
     inplace="np.sign({0}, {out})",
     cost=lambda x: 20 * x.size,
 )
+
+
+def _bent_by_x(v: Any, z: Any, g: Any, y: Any, x: Any) -> Any:
+    """The limit of g / y at a kink times v, zero where it has none; elsewhere what v turns."""
+    limit = limit_at_tip(g, y, x)
+    if x.dtype.kind == "c":
+        at_tip = unknown_slope(np.nan * y if limit is None else limit)
+        return g * np.conj(_turn(v, np.sign(x), x)) + np.where(x == 0, at_tip, 0.0) * np.conj(v)
+    if limit is None:
+        return None
+    return v * np.where((x == 0) & (g == 0), unknown_slope(limit), 0.0)
+
+
+bent: Op = defop(
+    name="bent",
+    infer=lambda g, y, x: ufunc_type(np.multiply)(g, x),
+    vjp=(lambda v, z, g, y, x: v * np.conj(np.sign(x)), None, _bent_by_x),
+    batch="elementwise",
+    source="{0} * np.conj(np.sign({2}))",
+    linear_in=(0,),
+)
+"""The gradient of a function of y, the modulus of x, by x, where g is the gradient by y."""
+
+
+def _along_modulus(g: Any, y: Any, x: Any) -> Any:
+    known = without_factor(g, y)
+    return bent(g, y, x) if known is None else known * np.conj(x)
+
+
 absolute = defop(
     name="absolute",
     infer=ufunc_type(np.absolute),
-    vjp=lambda g, y, x: g * np.sign(x),
+    vjp=_along_modulus,
     batch="elementwise",
     source="np.absolute({0})",
     inplace="np.absolute({0}, {out})",
@@ -111,7 +141,7 @@ absolute = defop(
 complex_absolute = defop(
     name="complex_absolute",
     infer=ufunc_type(np.absolute),
-    vjp=lambda g, y, x: g * np.conjugate(np.sign(x)),
+    vjp=_along_modulus,
     jvp=lambda v, y, x: np.real(np.conjugate(np.sign(x)) * v),
     batch="elementwise",
     source="np.absolute({0})",

@@ -19,10 +19,10 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops import axes
-from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.batching import Moved, behind, in_front, size_of, spread
 from tracejit.ops.creation import as_array, cast, type_in_call, with_room
 from tracejit.ops.infer import broadcast_shapes, promotion_key, reduced_shape
+from tracejit.ops.lengths import radial
 from tracejit.ops.op import HANDLERS, OPS, Op, defop, literal
 from tracejit.ops.reductions import (
     PLAIN,
@@ -79,7 +79,7 @@ def slopes_of(ufunc: str, x: Any, y: Any, axis: Axes, mask: Any = None, start: A
 def _part(ufunc: str, x: Any, y: Any) -> Any:
     """The derivative of a length, or of the logarithm of a sum of exponentials, by one of them."""
     if ufunc == "hypot":
-        return x / length_to_divide_by(y)
+        return radial(np.ones_like(y), y, x)
     power = np.exp if ufunc == "logaddexp" else np.exp2
     return power(x - np.where(y == -math.inf, 0.0, y))
 

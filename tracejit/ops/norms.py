@@ -2,7 +2,7 @@
 
 `norm` is the op of the 2-norm, the Frobenius norm and other p-norms, along all axes, one or two.
 Its gradient is zero where the norm is zero, and so is that by an element that is zero wherever the
-norm has a kink there; so are the derivatives of that gradient. The 1-norm, the norms by a maximum
+norm has a kink there; what is computed of it: `lengths`. The 1-norm, the norms by a maximum
 or minimum and those by singular values are compositions.
 """
 
@@ -16,10 +16,10 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops import axes
-from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.batching import Moved, behind, rows
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axis, reduced_shape, strict_axis
+from tracejit.ops.lengths import along_length, length_to_divide_by, radial
 from tracejit.ops.linalg import real_dtype
 from tracejit.ops.op import Op, composite, defop
 from tracejit.ops.products import array_or_scalar, conj
@@ -56,21 +56,23 @@ def _over(x: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
     return x if axis is None or keepdims or not x.ndim else np.expand_dims(x, axis)
 
 
-def _derivative(y: Any, x: Any, axis: tuple[int, ...] | None, ord: Any, keepdims: bool) -> Any:
-    """The derivative of a p-norm by the elements of x, p not being 2."""
-    size, length = np.abs(x), _over(y, axis, keepdims)
-    if ord > 2:
-        return np.sign(conj(x)) * (size / length_to_divide_by(length)) ** (ord - 1)
-    slope = np.sign(conj(x)) * (_nonzero(size) / _nonzero(length)) ** (ord - 1)
-    return slope if ord > 0 else np.where(length == 0, 0.0, slope)
+def _derivative(y: Any, x: Any, ord: Any) -> Any:
+    """The derivative of a p-norm by the elements of x, p being below 2."""
+    slope = np.sign(conj(x)) * (_nonzero(np.abs(x)) / _nonzero(y)) ** (ord - 1)
+    return slope if ord > 0 else np.where(y == 0, 0.0, slope)
 
 
 def _norm_vjp(
     g: Any, y: Any, x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False
 ) -> Any:
+    g, y = _over(g, axis, keepdims), _over(y, axis, keepdims)
+    if ord < 2:
+        return g * _derivative(y, x, ord)
+    over = tuple(number - x.ndim for number in (range(x.ndim) if axis is None else axis))
     if ord == 2:
-        return _over(g / length_to_divide_by(y), axis, keepdims) * conj(x)
-    return _over(g, axis, keepdims) * _derivative(y, x, axis, ord, keepdims)
+        return along_length(g, y, conj(x), over)
+    share = (np.abs(x) / length_to_divide_by(y)) ** (ord - 2)
+    return radial(g * share, y, conj(x), axis=over)
 
 
 def _norm_batch(moved: Moved, x: Any, axis: Any = None, **params: Any) -> Any:

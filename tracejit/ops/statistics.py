@@ -17,6 +17,7 @@ from tracejit.ops import axes
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array, with_room
 from tracejit.ops.infer import answered, few, normalize_axis, reduced_shape, strict_axes
+from tracejit.ops.lengths import along_length
 from tracejit.ops.op import answer, composite, defop, literal
 from tracejit.ops.reductions import Axes, Call, accumulator, axis_text, expand, kept
 
@@ -149,17 +150,6 @@ def _std_source(
     return f"{{0}}.std({', '.join(arguments)})"
 
 
-def _std_factors(g: Any, y: Any, x: Any, axis: Axes, ddof: float, dtype: Any) -> tuple[Any, Any]:
-    """The conjugate distances to the mean, and g over y and their number, zero where y is zero:
-    the number times y may overflow, for float16 the number alone."""
-    y, x = with_room(y), with_room(x)
-    count = _count(x, axis)
-    distances = x - np.sum(x, axis=axis, dtype=dtype, keepdims=True) / count
-    if distances.dtype.kind == "c":
-        distances = np.conj(distances)
-    return distances, g / np.where(y == 0, np.inf, y) / max(count - ddof, 0)
-
-
 def _std_vjp(
     g: Any,
     y: Any,
@@ -169,8 +159,12 @@ def _std_vjp(
     dtype: Any = None,
     keepdims: bool = False,
 ) -> Any:
-    distances, quotient = _std_factors(g, y, x, axis, ddof, dtype)
-    return expand(quotient, axis, keepdims) * distances
+    """The number of elements times y may overflow, for float16 the number alone."""
+    y, x = with_room(y), with_room(x)
+    count = _count(x, axis)
+    distances = x - np.sum(x, axis=axis, dtype=dtype, keepdims=True) / count
+    g, y = (expand(each, axis, keepdims) for each in (g / max(count - ddof, 0), y))
+    return along_length(g, y, np.conj(distances), tuple(k - np.ndim(x) for k in axis))
 
 
 def _std_formula(x: Any, **params: Any) -> Any:

@@ -71,6 +71,10 @@ class Tensor(ArrayMethods):
         owner = self._owner
         return self._held if owner is None else owner.value_of(self)
 
+    def _beside(self, value: Value) -> Tensor:
+        """The Tensor of another value of its recording."""
+        return Tensor(value, self._recording)
+
     # What it is
 
     @property

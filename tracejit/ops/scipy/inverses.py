@@ -16,10 +16,10 @@ import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape, type_of
 from tracejit.ops import axes
-from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.creation import as_array
 from tracejit.ops.factorizations import svdvals
 from tracejit.ops.least_squares import pinv as numpy_pinv
+from tracejit.ops.lengths import along_length
 from tracejit.ops.linalg import each
 from tracejit.ops.op import Op, answer
 from tracejit.ops.products import check_sizes, conj
@@ -207,7 +207,7 @@ def _number(ord: str) -> dict[str, Any]:
 vector_norm = linalg_op(
     sl.norm,
     name="scipy_norm",
-    vjp=lambda g, y, a, **params: g * conj(a) / length_to_divide_by(y),
+    vjp=lambda g, y, a, **params: along_length(g, y, conj(a), tuple(range(-a.ndim, 0))),
     probe=lambda a, **params: np.float64(1),
     cost=lambda a, **params: 2 * a.size,
     **_number(""),
