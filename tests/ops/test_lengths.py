@@ -111,3 +111,26 @@ def test_the_gradient_of_a_square_does_not_divide() -> None:
     assert slope(np.zeros(2)).tolist() == [0.0, 0.0]
     assert "where" not in slope.source
     assert "/" not in slope.source.split("SIGNATURE")[1]
+
+
+@each_row(
+    ("call", "degree"),
+    [
+        (lambda x: np.arctan2(x[0], x[1]), -1),
+        (lambda x: np.angle(x[0] + 1j * x[1]), -1),
+        (lambda x: np.hypot(x[0], x[1]), 0),
+        (lambda x: np.abs(x[0] + 1j * x[1]), 0),
+        (lambda x: np.sign(x[0] + 1j * x[1]).real, -1),
+        (lambda x: np.log(x[0] + 1j * x[1]).real, -1),
+        (lambda x: np.sqrt(x[0] + 1j * x[1]).real, -0.5),
+        (lambda x: ((x[0] + 1j * x[1]) / (x[1] - 2j * x[0])).real, -1),
+    ],
+)
+def test_gradients_of_tiny_and_huge_numbers(call: Any, degree: float) -> None:
+    slope = tj.grad(tj.function(call, cache=False))
+    for kind, scales in (("f8", (1e-300, 1e-200, 1e200)), ("f4", (1e-30, 1e30))):
+        x = np.array([0.3, 0.4], kind)
+        for scale in scales:
+            found = slope((x * scale).astype(kind)).astype("f8")
+            expected = slope(x) * scale**degree
+            np.testing.assert_allclose(found, expected, rtol=1e-12 if kind == "f8" else 1e-5)

@@ -107,3 +107,12 @@ def test_the_gradient_of_a_length_is_spelled_out() -> None:
     graph = drop_dead(erase_markers(parse_graph(text, OPS)))
     names = [node.op.name for node in graph.nodes]
     assert names == ["equal", "where", "divide", "expand_dims", "multiply"]
+
+
+def test_the_gradient_of_one_of_two_lengths_cannot_overflow() -> None:
+    text = """graph f(g: f8[3], y: f8[3], x: f8[3]) -> z: f8[3]
+  z    f8[3] = radial g y x
+"""
+    *_, quotient, product = erase_markers(parse_graph(text, OPS)).nodes
+    assert (quotient.op.name, product.op.name) == ("divide", "multiply")
+    assert product.operands[1] is quotient.results[0]

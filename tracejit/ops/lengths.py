@@ -214,7 +214,7 @@ radial: Op = defop(
         _by_x,
     ),
     batch="elementwise",
-    source="{0} / np.where({1} == 0, np.inf, {1}) * {2}",
+    source="{0} * ({2} / np.where({1} == 0, np.inf, {1}))",
     linear_in=(0, 2),
 )
 """g x / y, where g is the cotangent of y, a length of x; zero where y is. `axis` are the axes of x,

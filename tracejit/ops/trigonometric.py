@@ -14,6 +14,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.creation import cast
 from tracejit.ops.infer import promote
+from tracejit.ops.lengths import length_to_divide_by
 from tracejit.ops.op import defop
 from tracejit.ops.ufuncs import elementwise
 
@@ -60,22 +61,25 @@ rad2deg = elementwise(np.rad2deg, vjp=(lambda g, y, x: np.rad2deg(g),), linear_i
 degrees = elementwise(np.degrees, vjp=(lambda g, y, x: np.degrees(g),), linear_in="jointly")
 
 
-def _square_length(z: Any, y: Any, x: Any) -> Any:
-    """y * y + x * x to divide by: infinite in place of zero, where the derivatives are zero."""
+def _over_radius(z: Any, y: Any, x: Any) -> tuple[Any, Any, Any]:
+    """y and x over their distance from zero, and that: infinite in place of zero, where the
+    derivatives are zero. Their squares would overflow, or vanish."""
     y, x = (value if value.dtype == z.dtype else cast(value, z.dtype) for value in (y, x))
-    square = y * y + x * x
-    return np.where(square == 0, np.inf, square)
+    radius = length_to_divide_by(np.hypot(y, x))
+    return y / radius, x / radius, radius
 
 
-arctan2 = elementwise(
-    np.arctan2,
-    vjp=(
-        lambda g, z, y, x: g * x / _square_length(z, y, x),
-        lambda g, z, y, x: -g * y / _square_length(z, y, x),
-    ),
-    cost=40,
-    bound=np.pi,
-)
+def _arctan2_by_y(g: Any, z: Any, y: Any, x: Any) -> Any:
+    _, cosine, radius = _over_radius(z, y, x)
+    return g * cosine / radius
+
+
+def _arctan2_by_x(g: Any, z: Any, y: Any, x: Any) -> Any:
+    sine, _, radius = _over_radius(z, y, x)
+    return -g * sine / radius
+
+
+arctan2 = elementwise(np.arctan2, vjp=(_arctan2_by_y, _arctan2_by_x), cost=40, bound=np.pi)
 
 
 def _sinc_slope(y: Any, x: Any) -> Any:

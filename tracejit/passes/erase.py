@@ -47,7 +47,9 @@ def _erase(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Va
         return operands[: node.params["outputs"]]
     if node.op is radial:
         g, y, x = operands
-        return (emit(graph, node, "multiply", (_over_length(graph, node, g, y), x)),)
+        if node.params.get("axis"):
+            return (emit(graph, node, "multiply", (_over_length(graph, node, g, y), x)),)
+        return (emit(graph, node, "multiply", (g, _over_length(graph, node, x, y))),)
     if node.op is bent:
         g, _, x = operands
         sign = emit(graph, node, "complex_sign" if x.type.dtype.kind == "c" else "sign", (x,))
