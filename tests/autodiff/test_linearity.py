@@ -7,7 +7,10 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
+import pytest
 
+import tracejit as tj
+import tracejit.numpy as tnp
 from tests.interpret import interpret
 from tests.ops.program import quiet
 from tests.rows import each_row
@@ -26,6 +29,7 @@ PARAMS: dict[str, list[dict[str, Any]]] = {
     "pow_of": [{"base": 2.0}],
     "power_of": [{"base": 2.0}],
 }
+chebyshev: Any = tnp.polynomial.chebyshev
 FLOATING = ("f8", "c16")
 
 
@@ -205,3 +209,80 @@ def test_an_override_is_its_values_and_depends_on_nothing_else() -> None:
     assert linear.obstacle == ""
     linear = LinearMap(other, [fixed], [x], other.graph.nodes)
     assert linear.obstacle == "a gradient that is returned does not depend on it"
+
+
+# Through the rules of custom functions
+
+POINTS, ROWS = np.arange(4.0), np.array([0, 0, 1, 3])
+MATRIX = np.random.default_rng(0).normal(size=(4, 4)) + 4 * np.eye(4)
+
+
+def scattered(u: Any) -> Any:
+    out = np.zeros_like(u)
+    np.add.at(out, ROWS, u)
+    return out
+
+
+def overridden(u: Any) -> Any:
+    """A rule whose loop has a rule of its own, which counts in the second derivative alone."""
+
+    @tj.custom_gradient
+    def doubled(x: Any) -> Any:
+        return 2.0 * x, lambda g: 100.0 * g
+
+    return tj.scan(lambda a, b: (a + doubled(b), doubled(a) - b), 0.0, u)[1]
+
+
+LINEAR: list[Any] = [
+    lambda u: np.linalg.lstsq(MATRIX, u, rcond=None)[0],
+    lambda u: np.linalg.solve(MATRIX, u),
+    lambda u: np.bincount(ROWS, weights=u, minlength=4),
+    scattered,
+    lambda u: np.interp([0.5, 1.5, 2.5, 3.0], POINTS, u),
+    lambda u: np.polyval(np.polyfit(POINTS, u, 1), POINTS),
+    lambda u: np.choose(ROWS % 2, [u, 2 * u]),
+    lambda u: np.gradient(u, POINTS**2 + POINTS),
+    lambda u: chebyshev.chebval(POINTS / 4, chebyshev.chebint(chebyshev.chebder(u))),
+    lambda u: tj.scan(lambda a, b: (0.5 * a + b, 0.5 * a + b), 0.0, u)[1],
+    lambda u: tj.scan(lambda a, b: (a + b, a - b), u[0], u)[1],
+    lambda u: tj.scan(lambda a, b: (np.sin(a), np.sin(a) * b), 0.5, u)[1],
+    lambda u: tj.fori_loop(0, 3, lambda i, a: MATRIX @ a / (i + 5), u),
+    lambda u: tj.while_loop(lambda a: a[0] < 3, lambda a: (a[0] + 1, 0.5 * a[1]), (0, u))[1],
+    lambda u: tj.cond(POINTS[2] > 1, lambda v: 3.0 * v, lambda v: v, u),
+    overridden,
+]
+CROOKED: list[Any] = [
+    lambda u: tj.scan(lambda a, b: (0.5 * a + b, a), 1.0, u)[1],
+    lambda u: tj.scan(lambda a, b: (a + b, a * b), 0.0, u)[1],
+    lambda u: tj.scan(lambda a, b: (a + 1.0, a + b), 0.0 * u[0], u)[1],
+    lambda u: tj.scan(lambda a, b: (a, np.sin(b)), 0.0, u)[1],
+    lambda u: tj.while_loop(lambda a: a[0] < 9.0, lambda a: 2.0 * a, u),
+    lambda u: tj.cond(u[0] > 0, lambda v: 3.0 * v, lambda v: v, u),
+    lambda u: tj.cond(POINTS[2] > 1, lambda v: v * v, lambda v: v, u),
+    lambda u: u + chebyshev.chebint(u, k=[1.0])[:4],
+    lambda u: np.linalg.lstsq(MATRIX[:, :2], u, rcond=None)[1] * np.ones(4),
+    lambda u: np.choose(ROWS % 2, [u, np.ones(4)]),
+]
+
+
+def through(rule: Any) -> Any:
+    """A function of that rule."""
+
+    @tj.custom_gradient
+    def f(x: Any) -> Any:
+        return x * 1.0, lambda u: rule(u)
+
+    return tj.function(f, cache=False)
+
+
+@each_row("rule", LINEAR)
+def test_forward_mode_transposes_linear_rules(rule: Any) -> None:
+    x, v = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.3, -0.2, 0.5, 0.7])
+    matrix = np.stack([np.asarray(rule(e)) for e in np.eye(4)], -1)
+    np.testing.assert_allclose(tj.jvp(through(rule), (x,), (v,))[1], matrix.T @ v)
+
+
+@each_row("rule", CROOKED)
+def test_forward_mode_refuses_other_rules(rule: Any) -> None:
+    with pytest.raises(TypeError, match="not linear in its cotangent"):
+        tj.jvp(through(rule), (np.ones(4),), (np.ones(4),))

@@ -20,10 +20,13 @@ from test_table import CASES
 from tests.interpret import interpret
 from tests.ops.program import quiet
 from tests.rows import each_row
+from tracejit.autodiff.linearity import Origins, obstacles_at
 from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops import sized  # noqa: F401
 from tracejit.ops.op import OPS, Op
+from tracejit.support.exceptions import NoGradientError
+from tracejit.trace.record import Recording
 
 SAMPLES = 8
 """So many samples of an op are looked at."""
@@ -88,10 +91,28 @@ class Call(NamedTuple):
         return self.on(*self.operands[:place], operand, *self.operands[place + 1 :])
 
     @property
+    def first(self) -> Any:
+        """The result, the first of several."""
+        with quiet():
+            result = self.result
+        return result[0] if type(result) in (tuple, list) else result
+
+    @property
+    def moving_first(self) -> list[int]:
+        """The places of operands, arrays, of which the first result has a derivative."""
+        return [
+            k
+            for k, x in enumerate(self.operands)
+            if self.op.vjp != () and self.op.vjp_rule(k) is not None
+            if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.dtype.itemsize > 2
+            if getattr(self.first, "dtype", np.dtype(bool)).kind in "fc"
+        ]
+
+    @property
     def moving(self) -> list[int]:
         """The places of operands that have a derivative; none where not all can move."""
         places = [k for k in range(len(self.operands)) if self.op.vjp_rule(k) is not None]
-        values = [*(self.operands[k] for k in places), self.result]
+        values = [*(self.operands[k] for k in places), self.first]
         return places if all(np.asarray(one).dtype.kind in "fc" for one in values) else []
 
 
@@ -184,11 +205,12 @@ def not_linear(op: Op) -> Iterator[str]:
                 operands = list(call.operands)
                 for place, value in zip(group, values, strict=True):
                     operands[place] = value
-                return np.asarray(call.on(*operands))
+                return np.asarray(call._replace(operands=tuple(operands)).first)
 
-            if not _is_linear(apply, [call.operands[place] for place in group]):
+            xs = [call.operands[place] for place in group]
+            if not _is_linear(apply, xs):
                 yield f"it is not linear in {group}"
-            if not _spreads_alike(apply, [call.operands[place] for place in group]):
+            if type(call.result) is not tuple and not _spreads_alike(apply, xs):
                 yield f"it makes other elements of inf than of nan in {group}"
 
 
@@ -436,6 +458,70 @@ def test_every_op_is_what_it_declares(trait: str) -> None:
     with quiet():
         wrong = {name: list(CHECKS[trait](OPS[name])) for name in tried}
     assert {name: found for name, found in wrong.items() if found} == {}
+
+
+# Linear functions that are not taken for such, in all of their samples or some, and why that is so.
+NOT_TAKEN = {
+    **dict.fromkeys(("pow_to", "power_to"), "nobody writes x ** 1"),
+    **dict.fromkeys(("powm1", "max", "nanmedian", "prod"), "of one element, or the first power"),
+    "complex_nan_to_num": "of finite numbers",
+    "pad": "with nan all around",
+    "nextafter": "the next number is as good as equal",
+    "unknown_slope": "it is the identity that has no derivative",
+    "xlogy": "0 at 0, be the logarithm infinite",
+    "xlog1py": "0 at 0, be the logarithm infinite",
+}
+
+
+def _is_taken(call: Call, place: int) -> bool:
+    """Tell if forward mode goes through a custom rule that has this call, by that operand."""
+    recording = Recording("sample")
+    operands: list[Any] = [
+        recording.argument(f"x_{k}", type_of(x)) for k, x in enumerate(call.operands)
+    ]
+    recording.known.update(
+        (x._value, number)
+        for x, number in zip(operands, call.operands, strict=True)
+        if x.type.form == "weak"
+    )
+    made = call.op(*operands, **call.params)
+    first = made[0] if isinstance(made, tuple) else made
+    value, moving = first._value, operands[place]._value
+    try:
+        return not [*obstacles_at(value.node, {moving}, Origins(), {value})]
+    except NoGradientError:
+        return False
+
+
+def _linear_by_numbers(call: Call, place: int) -> bool:
+    """Tell if the first result is linear in one operand, at several points."""
+
+    def apply(values: list[Any]) -> Any:
+        made = call.with_operand(place, values[0])
+        return np.asarray(made[0] if isinstance(made, tuple) else made)
+
+    x = call.operands[place]
+    points = [x, -x, 0 * x, (-3.0 * np.flip(x)).astype(x.dtype)]
+    return all(_is_linear(apply, [one]) for one in points)
+
+
+def test_what_is_linear_is_taken_for_linear_and_nothing_else() -> None:
+    wrong = []
+    for name, found in calls().items():
+        for call in found:
+            for place in call.moving_first:
+                if np.size(call.operands[place]) < 2 or call.op.linear_in == "jointly":
+                    continue
+                try:
+                    with quiet():
+                        expected = _linear_by_numbers(call, place)
+                except (ValueError, TypeError, np.linalg.LinAlgError):  # it asks for others
+                    continue
+                taken = _is_taken(call, place)
+                if taken != expected and (taken or name not in NOT_TAKEN):
+                    wrong.append((name, place, expected, call.params))
+    assert wrong == [], "\n".join(map(repr, wrong))
+    assert set(NOT_TAKEN) <= set(calls())
 
 
 WRONG = [

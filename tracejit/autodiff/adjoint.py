@@ -18,7 +18,7 @@ can be differentiated again. Everything that is common to all ops happens here a
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,13 +47,15 @@ def gradients(
     grad_ys: Sequence[Tensor],
     nodes: Sequence[Node] | None = None,
     known: Sequence[Tensor | None] = (),
+    make: Callable[[Recorder, Sequence[Value], Sequence[Node]], ReversePass] | None = None,
 ) -> list[Tensor | None]:
     """The gradient of sum(conj(grad_y) * y) over all ys with respect to each x; None where
     unconnected.
 
     `ys`, `xs` and `grad_ys` belong to one recorder; grad_ys have the types of the ys. Only `nodes`
     are followed, by default all of the graph. `known` are gradients of the xs so far, to which what
-    is found is added, one after the other. Raises NoGradientError where the path meets an op
+    is found is added, one after the other. `make` makes a reverse pass of another kind. Raises
+    NoGradientError where the path meets an op
     without a rule.
     """
     if not ys or not xs:
@@ -61,7 +63,7 @@ def gradients(
     recorder: Recorder = ys[0]._recording
     if nodes is None:
         nodes = recorder.graph.nodes
-    reverse = ReversePass(recorder, [x._value for x in xs], nodes)
+    reverse = (make or ReversePass)(recorder, [x._value for x in xs], nodes)
     for x, g in zip(xs, known, strict=False):
         if g is not None:
             reverse.cotangents[x._value] = conjugate(g)
@@ -248,7 +250,7 @@ class ReversePass:
             known = self._known_invariants(node)
             derivative = derivative_of(self.recording, node, operands, wanted, known)
             with self.recording.at(NOWHERE):  # but for what rules record
-                answers = derivative.pulled_back([_conjugated(g) for g in gs], gradients)
+                answers = derivative.pulled_back([_conjugated(g) for g in gs], self._gradients)
             known += [None] * (len(answers) - len(known))
             for operand, answer, before in zip(node.operands, answers, known, strict=True):
                 if answer is None or operand not in active:
@@ -256,6 +258,8 @@ class ReversePass:
                 if before is not None:
                     del self.cotangents[operand]
                 self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+
+    _gradients = staticmethod(gradients)
 
     def _known_invariants(self, node: Node) -> list[Any]:
         """The cotangents so far of the invariants of a loop, which add up theirs one step after the

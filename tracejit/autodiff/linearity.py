@@ -8,8 +8,10 @@ a map is linear is its nodes, never its values:
 - an op that is `linear_in` its operands "jointly": each must depend on the xs, or be zeros that are
   known, lest a constant be added;
 - an op that is linear in "each" operand by itself, or in some: exactly one may depend;
-- an op with rules is linear in an operand if that operand, taken for its own tangent, has the
-  op itself for a tangent: a rule is linear in the tangent;
+- an op with a rule for tangents is linear in an operand if that operand, taken for its own tangent,
+  has the op itself for a tangent: a rule is linear in the tangent;
+- a loop or condition is linear if its bodies are, in what depends on the xs in any step; what is
+  carried that does, must begin with zero or with what does;
 - an override is its values. What flows through it when the map is transposed is what flowed in
   the forward direction; its own rule counts where the transposed map is differentiated. Where its
   values were computed out of sight (a call of a kernel, a recompute region), the marker answers
@@ -25,11 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.autodiff.adjoint import ReversePass, conjugate, fit
+from tracejit.autodiff.adjoint import ReversePass, conjugate, fit, gradients
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import NOWHERE
-from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ir.subgraph import Subgraph
+from tracejit.ir.types import PYTHON_TYPES
 from tracejit.ops.branches import DECIDE
+from tracejit.ops.control_flow import ControlFlow, is_condition
 from tracejit.ops.creation import full
 from tracejit.ops.marker_ops import (
     OVERRIDE,
@@ -39,7 +43,7 @@ from tracejit.ops.marker_ops import (
     inputs_of,
     values_of,
 )
-from tracejit.passes.simplify import simplify
+from tracejit.ops.op import Each
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
@@ -87,7 +91,7 @@ class LinearMap:
                 yield "Python goes by it"
         for node in reversed(on_the_way):
             if node.op is not OVERRIDE:
-                yield from obstacles_at(node, self.dependent, self.origins)
+                yield from obstacles_at(node, self.dependent, self.origins, needed)
             elif (marker := node.params["grad"]).linear is not None:
                 yield from self._obstacles_in(node, marker, needed)
         for y in self.ys:
@@ -136,6 +140,23 @@ class _Transpose(ReversePass):
         for value, g in zip(values_of(node), found, strict=True):
             if g is not None and value in active:
                 self._add(value, g)
+
+    def _gradients(
+        self,
+        ys: Sequence[Tensor],
+        xs: Sequence[Tensor],
+        grad_ys: Sequence[Tensor],
+        nodes: Sequence[Node] | None = None,
+        known: Sequence[Tensor | None] = (),
+    ) -> list[Tensor | None]:
+        """In the bodies of loops and conditions, an override is its values, too."""
+
+        def transpose(
+            recording: Recorder, xs: Sequence[Value], nodes: Sequence[Node]
+        ) -> ReversePass:
+            return _Transpose(recording, xs, nodes, _reached(nodes, set(xs)), {})
+
+        return gradients(ys, xs, grad_ys, nodes, known, transpose)
 
     def _name(self, cotangent: Tensor, value: Value) -> None:
         """No names: forward mode knows nothing of these cotangents."""
@@ -194,21 +215,102 @@ def zeros_like(operand: Tensor) -> Any:
     return np.zeros_like(operand)
 
 
-def obstacles_at(node: Node, dependent: set[Value], origins: Origins) -> Iterator[str]:
-    """The reasons why a node is not linear in those of its operands that are `dependent`."""
+def obstacles_at(
+    node: Node, dependent: Set[Value], origins: Origins, needed: Set[Value] = frozenset()
+) -> Iterator[str]:
+    """The reasons why a node is not linear in those of its operands that are `dependent`; of
+    several results, why those that are `needed` are not."""
     op = node.op
+    results = node.results if len(node.results) == 1 else needed.intersection(node.results)
     places = [k for k, operand in enumerate(node.operands) if operand in dependent]
+    if isinstance(op, ControlFlow):
+        yield from _obstacles_in_bodies(node, dependent, origins, needed)
+        return
     differentiable = all(op.vjp_rule(place) is not None for place in places)
-    if not differentiable or not all(result.type.is_inexact for result in node.results):
+    if not differentiable or not all(result.type.is_inexact for result in results):
         yield f"it goes into {op.name}"
     elif op.linear_in == "jointly":
-        others = [o for k, o in enumerate(node.operands) if k not in places and op.vjp_rule(k)]
-        if not all(map(origins.is_zero, others)):
+        if not all(o in dependent or origins.is_zero(o) for o in summands(node)):
             yield f"{op.name} joins it with what does not depend on it"
     elif len(places) > 1:
         yield f"it goes into {op.name} more than once"
-    elif not op.is_linear_in(places[0]) and not is_own_tangent(node, places[0]):
+    elif op.is_linear_in(places[0]):
+        if len(node.results) > 1 and results != {node.results[0]}:
+            yield f"it goes into {op.name}"
+    elif not is_own_tangent(node, places[0]):
         yield f"it goes into {op.name}"
+
+
+def summands(node: Node) -> Sequence[Value]:
+    """The operands that have a part in the result of an op that is linear "jointly": not those that
+    say where it takes or writes."""
+    if isinstance(node.op.vjp, Each) and "index" in node.params:
+        return [node.operands[0], *([node.operands[-1]] if node.op.update else [])]
+    return [o for k, o in enumerate(node.operands) if node.op.vjp_rule(k)]
+
+
+def _obstacles_in_bodies(
+    node: Node, dependent: Set[Value], origins: Origins, needed: Set[Value]
+) -> Iterator[str]:
+    """The reasons why a loop or condition is not linear."""
+    if is_condition(node):
+        choice, *operands = node.operands
+        if choice in dependent:
+            yield "it decides which side of a condition runs"
+        for body in node.params["bodies"]:
+            pairs = zip(body.inputs, operands, strict=True)
+            moving = {one for one, operand in pairs if operand in dependent}
+            wanted = zip(body.outputs, node.results, strict=True)
+            yield from _obstacles_in_body(body, moving, [v for v, y in wanted if y in needed])
+        return
+    body, first, count = (node.params[name] for name in ("body", "invariants", "carried"))
+    inputs = body.inputs[: len(node.operands)]
+    moving = {one for one, o in zip(inputs, node.operands, strict=False) if o in dependent}
+    carried = list(zip(inputs[first:], node.operands[first:], body.outputs[:count], strict=False))
+    size = 0
+    while size != len(moving):
+        size = len(moving)
+        reached = _reached(body.nodes, moving)
+        moving.update(one for one, _, out in carried if out in reached)
+    for one, begun, _ in carried:
+        if one in moving and begun not in dependent and not origins.is_zero(begun):
+            yield f"{body.name} carries what does not begin with it"
+    condition = node.params.get("condition")
+    if condition is not None and not _reached(condition.nodes, moving).isdisjoint(
+        condition.outputs
+    ):
+        yield f"it decides when {body.name} ends"
+    outputs = [out for one, _, out in carried if one in moving]
+    stacks = zip(body.outputs[count:], node.results[count:], strict=True)
+    yield from _obstacles_in_body(body, moving, [*outputs, *[v for v, y in stacks if y in needed]])
+
+
+def _reached(nodes: Sequence[Node], moving: Set[Value]) -> set[Value]:
+    """What is computed from values that are `moving`, and these."""
+    found = set(moving)
+    for node in nodes:
+        found.update(dependent_results(node, found))
+    return found
+
+
+def _obstacles_in_body(
+    body: Subgraph, moving: Set[Value], outputs: Sequence[Value]
+) -> Iterator[str]:
+    """The reasons why `outputs` of a body are not linear in what is moving."""
+    if not moving:
+        return
+    reached, origins, needed = _reached(body.nodes, moving), Origins(body.nodes), set(outputs)
+    for node in reversed(body.nodes):
+        if needed.intersection(node.results):
+            needed.update(values_of(node))
+            if node.op is OVERRIDE and node.params["grad"].linear is not None:
+                yield f"it goes into {node.params['grad'].name}"
+            elif node.op is not OVERRIDE and not reached.isdisjoint(node.operands):
+                yield from obstacles_at(node, reached, origins, needed)
+    if not all(one in reached or origins.is_zero(one) for one in outputs):
+        yield f"{body.name} joins it with what does not depend on it"
+    if not all(one.type.is_inexact for one in (*moving, *outputs)):
+        yield f"it is rounded in {body.name}"
 
 
 def is_own_tangent(node: Node, place: int) -> bool:
@@ -218,29 +320,14 @@ def is_own_tangent(node: Node, place: int) -> bool:
         return False
     probe = Recording("probe")
     with probe.at(NOWHERE):
-        operands = [_stand_in(probe, number, o.type) for number, o in enumerate(node.operands)]
+        operands = [probe.argument(f"x_{k}", x.type) for k, x in enumerate(node.operands)]
+        weak = [x for x in operands if x.type.form == "weak"]
+        probe.known.update((x._value, PYTHON_TYPES[x.dtype.kind](1)) for x in weak)
         out: Any = node.op(*operands, **node.params)
-        if node.op.is_transposed(1):
-            dots = [x if number == place else None for number, x in enumerate(operands)]
-            tangent: Any = pushed_by_vjp(probe, node, operands, (out,), dots, {*node.results})[0]
-            return tangent is not None and _are_equal(probe, tangent, out)
         if (rule := node.op.jvp_rule(place)) is None:
             return False
-        tangent = rule(operands[place], out, *operands, **node.params)
+        tangent: Any = rule(operands[place], out, *operands, **node.params)
     return type(tangent) in TENSORS and tangent._value is out._value
-
-
-def _are_equal(recording: Recording, one: Tensor, other: Tensor) -> bool:
-    """Return whether two values are computed in the same way, when transposing twice is nothing."""
-    recording.graph.outputs = [one._value, other._value]
-    first, second = simplify(recording.graph).outputs
-    return first is second
-
-
-def _stand_in(probe: Recording, number: int, type: ArrayType) -> Any:
-    if type.form == "weak":
-        return PYTHON_TYPES[type.dtype.kind](1)
-    return probe.argument(f"x_{number}", type)
 
 
 class Origins:
@@ -276,7 +363,7 @@ class Origins:
         if node.op is OVERRIDE and node.params["grad"].linear is None:
             return [values_of(node)[node.results.index(value)]]
         if node.op.linear_in == "jointly":
-            return [o for k, o in enumerate(node.operands) if node.op.vjp_rule(k)]
+            return summands(node)
         if node.op.linear_in == "each":
             return [] if any(map(self._is_constant_zero, node.operands)) else None
         return None

@@ -5,8 +5,9 @@ becomes of the tangents of its operands. Everything that is common to all ops ha
 here:
 
 - `"linear"` is the op itself on the tangents, zeros standing in where an operand has none;
-  `"bilinear"` is the op with one operand at a time replaced by its tangent; rules are called per
-  operand; contributions add up; without any of these it is the transpose of the op's `vjp`;
+  an op that is linear in an operand by itself, as `"bilinear"` ones are in each, is applied to its
+  tangent in its place; rules are called per operand; contributions add up; without any of these
+  it is the transpose of the op's `vjp`;
 - a tangent is broadcast and cast to the shape and dtype of its primal;
 - nothing is conjugated: a tangent is a direction, not a gradient;
 - through an override goes the transpose of the user's rule. The rule is recorded on a placeholder
@@ -136,10 +137,10 @@ class ForwardPass:
         for number, dot in enumerate(dots):
             if dot is None:
                 continue
-            if node.op.jvp == "bilinear":
-                yield node.op(*operands[:number], dot, *operands[number + 1 :], **node.params)
-            elif (rule := node.op.jvp_rule(number)) is not None:
+            if (rule := node.op.jvp_rule(number)) is not None:
                 yield rule(dot, y, *operands, **node.params)
+            elif node.op.is_linear_in(number):
+                yield node.op(*operands[:number], dot, *operands[number + 1 :], **node.params)
 
     def _control_flow(self, node: Node) -> tuple[Tensor | None, ...]:
         """The tangents of the results of a loop or condition."""

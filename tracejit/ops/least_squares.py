@@ -190,6 +190,7 @@ lstsq: Op = defop(
         lambda g, y, a, b, rcond: _lstsq_vjp(0, g, y, a, b, rcond),
         lambda g, y, a, b, rcond: _lstsq_vjp(1, g, y, a, b, rcond),
     ),
+    linear_in=(1,),
     batch=_batched_lstsq,
     source=lambda types, rcond: (
         "np.linalg.lstsq({0}, {1})" if rcond is None else "np.linalg.lstsq({0}, {1}, {rcond})"
@@ -202,6 +203,7 @@ of_full_rank = defop(
     name="residuals_of_full_rank",
     infer=lambda residuals: residuals,
     vjp=lambda g, y, residuals: g,
+    linear_in=(0,),
     source=lambda types: f"np.reshape({{0}}, {types[0].size})",
     view_of=0,
     assumes_shape=True,

@@ -39,7 +39,8 @@ checks each against NumPy.
                  broadcast: what `batch` of that name says
     linear_in    "jointly" in all operands that have a derivative: f(ax + by) is af(x) + bf(y)
                  where all of them move; "each": in each of these by itself; or the numbers of
-                 operands, in each of which by itself. A `jvp` that is a word says it, too. Of real
+                 operands, in each of which by itself, of several results the first. A `jvp`
+                 that is a word says it, too; where a tuple has no rule, it is the jvp. Of real
                  numbers, inf and nan make the same elements of the result not finite
     commutative  the two operands can be exchanged; no bit but those inside nan depends on it
     sign         "nonnegative": no element is below zero, nor -0.0; "kept": none is where none is
@@ -96,11 +97,12 @@ LIBRARIES: dict[str, Any] = {"np": np, "helpers": HELPERS}
 class Each:
     """One rule for ops of any number of operands: rule(k, g, out, *operands, **params)."""
 
-    __slots__ = ("rule",)
+    __slots__ = ("first", "rule")
 
-    def __init__(self, rule: Rule) -> None:
-        """`rule` takes the operand's number first."""
+    def __init__(self, rule: Rule, first: int = 0) -> None:
+        """`rule` takes the operand's number first; operands before `first` have no derivative."""
         self.rule = rule
+        self.first = first
 
 
 class Joint:
@@ -279,6 +281,8 @@ def _rule(rules: Rules, operand: int) -> Rule | None:
     if isinstance(rules, Joint):
         return None
     if isinstance(rules, Each):
+        if operand < rules.first:
+            return None
         each = rules.rule
         return lambda *args, **params: each(operand, *args, **params)
     if isinstance(rules, tuple):

@@ -196,6 +196,7 @@ interpolate: Op = defop(
     infer=_interp_type,
     vjp=(lambda g, y, x, xp, fp: g * _interval(x, xp, fp)[3], _grid_vjp, _values_vjp),
     jvp=(lambda v, y, x, xp, fp: v * _interval(x, xp, fp)[3], _grid_jvp, _values_jvp),
+    linear_in=(2,),
     batch=_batched_interp,
     source="np.interp({0}, {1}, {2})",
     cost=lambda x, xp, fp: 10 * x.size,

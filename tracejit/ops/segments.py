@@ -86,7 +86,8 @@ def _reduceat_jvp(
     v: Any, y: Any, x: Any, ufunc: str, indices: tuple[int, ...], axis: int, dtype: Any = None
 ) -> Any:
     if ufunc == "add" or not indices:
-        return reduceat(v, ufunc="add", indices=indices, axis=axis)
+        params = {} if dtype is None else {"dtype": dtype}
+        return reduceat(v, ufunc="add", indices=indices, axis=axis, **params)
     segments = _segments(x.shape[axis], indices)
     moved = np.concatenate([v[along(axis, segment)] for segment in segments], axis)
     product = moved * _gathered(x, y, segments, axis, ufunc)

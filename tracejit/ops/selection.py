@@ -312,7 +312,8 @@ choose = defop(
     np.choose,
     canonical=_choose_call,
     infer=_choose_type,
-    vjp=Each(lambda number, g, y, a, *choices: np.where(a == number - 1, g, 0)),
+    vjp=Each(lambda number, g, y, a, *choices: np.where(a == number - 1, g, 0), first=1),
+    linear_in="jointly",
     batch=broadcasting("choose"),
     source=lambda types: (
         f"np.choose({{0}}, ({', '.join(f'{{{number}}}' for number in range(1, len(types)))},))"

@@ -134,10 +134,8 @@ class Kind:
                 lambda g, y, x, c: g * op(x, self.der(c, m=1, axis=0)),
                 lambda g, y, x, c: self._columns(g, y, x, c),
             ),
-            jvp=(
-                lambda v, y, x, c: v * op(x, self.der(c, m=1, axis=0)),
-                lambda v, y, x, c: op(x, v),
-            ),
+            jvp=(lambda v, y, x, c: v * op(x, self.der(c, m=1, axis=0)), None),
+            linear_in=(1,),
             batch=batch,
             source=lambda types: (
                 f"{self.path}.{self.prefix}val({{0}}, {{1}}"
@@ -212,6 +210,8 @@ class Kind:
             vjp=lambda g, y, x, m, axis, **options: applied(
                 matrix(y, x, m, axis, options).T, g, axis
             ),
+            jvp=lambda v, y, x, k=(), **options: op(v, **options),
+            batch=lambda _, x, axis, **options: op(x, axis=axis + 1, **options),
             source=source,
             cost=lambda c, m, axis, **options: 2 * c.size * m,
         )
@@ -236,6 +236,7 @@ class Kind:
                 lambda g, y, a, b: g[: a.shape[0]],
                 lambda g, y, a, b: sign * g[: b.shape[0]],
             ),
+            linear_in="jointly",
             source=lambda types: self._checked(name, max(type.size for type in types)),
             assumes_shape=True,
         )
@@ -271,6 +272,7 @@ class Kind:
                 lambda g, y, a, b: g @ times(y, a, b, 1),
                 lambda g, y, a, b: g @ times(y, a, b, 0),
             ),
+            linear_in=(0, 1),
             source=lambda types: self._checked("mul", types[0].size + types[1].size - 1),
             assumes_shape=True,
             cost=lambda a, b: a.size * b.size,

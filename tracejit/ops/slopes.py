@@ -214,6 +214,7 @@ gradient_at: Op = defop(
     name="gradient_at",
     infer=_gradient_type,
     vjp=(_values_vjp, _places_vjp),
+    linear_in=(0,),
     batch=_gradient_batch,
     source=_gradient_source,
     cost=lambda f, x, **params: 8 * f.size,

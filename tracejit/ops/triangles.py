@@ -119,11 +119,7 @@ masked_product: Op = defop(
         None,
         lambda g, y, a, mask, b: masked_product(a.T, mask.T, g),
     ),
-    jvp=(
-        lambda v, y, a, mask, b: masked_product(v, mask, b),
-        None,
-        lambda v, y, a, mask, b: masked_product(a, mask, v),
-    ),
+    jvp="bilinear",
     statements=_masked_lines,
     cost=lambda a, mask, b: 2 * a.size * b.shape[1],
 )

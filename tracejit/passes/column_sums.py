@@ -90,7 +90,8 @@ def _observable(graph: Graph) -> set[Value]:
     is linear makes the same elements not finite of either."""
     observable: set[Value] = set()
     for node in reversed(graph.nodes):
-        linear_in = node.op.linear_in if node.results[0].type.dtype.kind == "f" else ()
+        is_real = len(node.results) == 1 and node.results[0].type.dtype.kind == "f"
+        linear_in = node.op.linear_in if is_real else ()
         if not linear_in or not observable.isdisjoint(node.results):
             observable.update(node.operands)
         elif type(linear_in) is tuple:  # a denominator may be infinite

@@ -97,8 +97,9 @@ solve_banded: Op = linalg_op(
         lambda v, x, ab, b, lower, upper, **rest: (
             -solve_banded(ab, _dense(v, upper) @ x, lower=lower, upper=upper)
         ),
-        lambda v, x, ab, b, lower, upper, **rest: solve_banded(ab, v, lower=lower, upper=upper),
+        None,
     ),
+    linear_in=(1,),
     probe=lambda ab, b, **params: sl.solve_banded((1, 1), np.ones((3, 2), ab.dtype) + _RAISED, b),
     handles=False,
     axes=axes.sides,
@@ -144,6 +145,7 @@ solveh_banded: Op = linalg_op(
         ),
         lambda g, x, ab, b, lower=False, **rest: solveh_banded(ab, g, lower=lower),
     ),
+    linear_in=(1,),
     probe=lambda ab, b, **params: sl.solveh_banded(np.ones((1, 2), ab.dtype), b),
     axes=axes.sides,
 )
@@ -188,6 +190,7 @@ solve_toeplitz: Op = linalg_op(
         lambda g, x, c, r, b, **rest: _without_corner(_toeplitz_sums(g, x, c, r)),
         lambda g, x, c, r, b, **rest: _toeplitz_adjoint(g, c, r),
     ),
+    linear_in=(2,),
     probe=lambda c, r, b, **params: sl.solve_toeplitz((c + _FIRST, r), b),
     handles=False,
     axes=axes.sides,
@@ -232,10 +235,8 @@ solve_circulant: Op = linalg_op(
         _circulant_vjp,
         lambda g, x, c, b: solve_circulant(_turned(c), g),
     ),
-    jvp=(
-        lambda v, x, c, b: -solve_circulant(c, circulant(v) @ x),
-        lambda v, x, c, b: solve_circulant(c, v),
-    ),
+    jvp=(lambda v, x, c, b: -solve_circulant(c, circulant(v) @ x), None),
+    linear_in=(1,),
     probe=lambda c, b: sl.solve_circulant(c + _FIRST, b),
     axes=axes.sides,
 )

@@ -101,6 +101,7 @@ def linalg_op(
     shape: Callable[..., Shape | list[Shape]],
     vjp: Rules,
     jvp: Any = None,
+    linear_in: tuple[int, ...] = (),
     name: str = "",
     places: str = "",
     suffix: Callable[..., str] | None = None,
@@ -118,9 +119,9 @@ def linalg_op(
 
     `shape` gives the shape of the result, or a list of them, for the operands' types and the
     parameters. `places` spells the operands, `suffix(types, **params)` what follows the
-    call; `source` replaces both. `infer` replaces the probe; `batch`, `axes` and `assumes_shape`
-    are as in an Op, and functions of one matrix take a stack where SciPy does. `handles` False:
-    calls of the function are read elsewhere.
+    call; `source` replaces both. `infer` replaces the probe; `linear_in`, `batch`, `axes` and
+    `assumes_shape` are as in an Op, and functions of one matrix take a stack where SciPy does.
+    `handles` False: calls of the function are read elsewhere.
     """
     places = places or ", ".join(f"{{{number}}}" for number in range(len(operands)))
     taken = hasattr(np.linalg, function.__name__)
@@ -163,6 +164,7 @@ def linalg_op(
         infer=infer or by_probe,
         vjp=vjp,
         jvp=jvp,
+        linear_in=linear_in,
         batch=batch or (stacked if is_of_matrices else None),
         source=source or spelled,
         library="scipy",

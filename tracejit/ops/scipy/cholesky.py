@@ -101,6 +101,7 @@ cho_solve: Op = linalg_op(
     places="({0}, {lower}), {1}",
     shape=solved_shape,
     vjp=(_cho_solve_vjp, lambda g, x, c, b, lower, **rest: _cho_moved(g, c, b, lower)),
+    linear_in=(1,),
     probe=lambda c, b, lower, **rest: sl.cho_solve((c, lower), b),
     handles=False,
     axes=axes.sides,

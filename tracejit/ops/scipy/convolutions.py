@@ -124,14 +124,6 @@ def _correlation(
     def first(g: Any, y: Any, a: Any, b: Any, mode: str = "full", **params: Any) -> Any:
         return _turned(of, g, flipped(conj(b)), mode, a, b, half)
 
-    def moved(x: Any, y: Any, mode: str) -> Any:
-        if not half or mode != "same":
-            return of(x, flipped(conj(y)), mode)
-        whole = of(x, flipped(conj(y)), "full")
-        return whole[
-            tuple([slice(m // 2, m // 2 + n) for n, m in zip(x.shape, y.shape, strict=True)])
-        ]
-
     return linalg_op(
         function,
         name=f"signal_{function.__name__}",
@@ -139,10 +131,7 @@ def _correlation(
         keywords=keywords,
         shape=_correlation_shape,
         vjp=(first, second),
-        jvp=(
-            lambda v, y, a, b, mode="full", **params: moved(v, b, mode),
-            lambda v, y, a, b, mode="full", **params: moved(a, v, mode),
-        ),
+        jvp="bilinear",
         module="signal",
         cost=lambda a, b, **params: 2 * a.size * math.prod(b.shape),
     )

@@ -126,6 +126,7 @@ lstsq = _result(
     "scipy_lstsq",
     shape=_lstsq_shape,
     vjp=(_lstsq_vjp_a, _lstsq_vjp_b),
+    linear_in=(1,),
     axes=axes.sides,
 )
 

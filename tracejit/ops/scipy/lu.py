@@ -136,6 +136,7 @@ lu_solve: Op = linalg_op(
         None,
         lambda g, x, a, piv, b, trans=0, **rest: _lu_solve_moved(g, a, piv, b, trans),
     ),
+    linear_in=(2,),
     probe=lambda a, piv, b, **params: sl.lu_solve((a, 0 * piv), b),
     handles=False,
     axes=axes.sides,

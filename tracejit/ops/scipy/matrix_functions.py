@@ -165,6 +165,7 @@ expm_frechet: Op = linalg_op(
         lambda g, y, a, e: _second(a.T, e.T, g),
         lambda g, y, a, e: expm_frechet(a.T, g),
     ),
+    linear_in=(1,),
     probe=lambda a, e: sl.expm_frechet(a, e, compute_expm=False),
     suffix=lambda types: "[1]",
     handles=False,

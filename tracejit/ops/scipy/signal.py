@@ -82,8 +82,9 @@ filtered: Op = linalg_op(
     jvp=(
         lambda v, y, b, a, x: _delayed(v, _inverse(a, x)),
         lambda v, y, b, a, x: -_delayed(v, _inverse(a, y)),
-        lambda v, y, b, a, x: filtered(b, a, v),
+        None,
     ),
+    linear_in=(0, 2),
     module="signal",
     handles=False,
     cost=lambda b, a, x: 2 * x.size * (b.size + a.size),

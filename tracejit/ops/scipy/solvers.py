@@ -134,6 +134,7 @@ solve = linalg_op(
         _solve_vjp_a,
         lambda g, x, a, b, **params: in_columns(np.linalg.solve, _system(a, **params).mT, g, b),
     ),
+    linear_in=(1,),
     axes=axes.sides,
 )
 
@@ -186,6 +187,7 @@ solve_triangular: Op = linalg_op(
         _triangular_vjp_a,
         lambda g, x, a, b, **params: _triangular_adjoint(g, a, b, **params),
     ),
+    linear_in=(1,),
     cost=lambda a, b, **params: a.size * max(b.size, 1) // max(a.shape[-1:], default=1) or 1,
     axes=axes.sides,
 )
@@ -210,6 +212,7 @@ solve_sylvester: Op = linalg_op(
         lambda g, x, a, b, q: -(x.T @ solve_sylvester(a.T, b.T, g)),
         lambda g, x, a, b, q: solve_sylvester(a.T, b.T, g),
     ),
+    linear_in=(2,),
 )
 
 
@@ -234,6 +237,7 @@ solve_continuous_lyapunov: Op = linalg_op(
     operands=("a", "q"),
     shape=_lyapunov_shape,
     vjp=(_continuous_vjp_a, lambda g, x, a, q: solve_continuous_lyapunov(a.T, g)),
+    linear_in=(1,),
 )
 solve_discrete_lyapunov: Op = linalg_op(
     sl.solve_discrete_lyapunov,
@@ -244,4 +248,5 @@ solve_discrete_lyapunov: Op = linalg_op(
         _discrete_vjp_a,
         lambda g, x, a, q, **params: solve_discrete_lyapunov(a.T, g, **params),
     ),
+    linear_in=(1,),
 )
