@@ -9,7 +9,9 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import record, run
+from tests.ops.program import quiet
 from tests.ops.test_reductions import derivative
+from tests.rows import each_row
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
 from tracejit.support.errors import NoGradientError, ShapeError
@@ -145,3 +147,76 @@ def test_vectors_that_belong_to_no_value_have_no_tangent() -> None:
     for number in (0, 2):
         with pytest.raises(LookupError, match="vectors of svd with full_matrices=True"):
             tj.jvp(lambda a, number=number: np.linalg.svd(a)[number], (x,), (x,))
+
+
+# Ties
+
+
+def complex_or_real(rng: Any, is_complex: bool, *shape: int) -> Any:
+    x = rng.normal(size=shape)
+    return x + 1j * rng.normal(size=shape) if is_complex else x
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+@each_row("shape", [(5, 4), (4, 5), (4, 4)])
+def test_a_matrix_of_low_rank_has_a_gradient_through_its_own_vectors(
+    shape: tuple[int, int], is_complex: bool
+) -> None:
+    rng = np.random.default_rng(1)
+    weights, away = (complex_or_real(rng, is_complex, *shape) for _ in range(2))
+    a = np.zeros_like(weights)
+    a[0, 0], a[1, 1] = 2.0, 1.0
+
+    def approximation(a: Any) -> Any:
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
+        return np.sum(((u[:, :2] * s[:2] @ vh[:2]) * np.conj(weights)).real)
+
+    def projection(a: Any) -> Any:
+        u = np.linalg.svd(a, full_matrices=False)[0][:, :2]
+        return np.sum(((u @ np.conj(u).T) * np.conj(weights @ np.conj(weights).T)).real)
+
+    for call in (approximation, projection):
+        found = tj.grad(tj.function(call, cache=False))(a)
+        moved = np.sum((np.conj(found) * away).real)
+        np.testing.assert_allclose(moved, slope(call, a, away), rtol=1e-6)
+
+
+@each_row("kept", [slice(2, None), slice(-2, None), [2, 3]])
+def test_a_tie_among_vectors_that_are_sliced_off_does_not_matter(kept: Any) -> None:
+    rng = np.random.default_rng(2)
+    a, weights, away = np.diag([1.0, 1.0, 2.0, 3.0]), *rng.normal(size=(2, 4, 4))
+    away = away + away.T
+
+    def projection(a: Any) -> Any:
+        v = np.linalg.eigh(a)[1][:, kept]
+        return np.sum(v @ v.T * weights)
+
+    found = tj.grad(tj.function(projection, cache=False))(a)
+    np.testing.assert_allclose(np.sum(found * away), slope(projection, a, away), rtol=1e-6)
+
+
+def test_what_cannot_be_told_at_a_tie_is_nan() -> None:
+    def whole(a: Any) -> Any:
+        values, vectors = np.linalg.eigh(a)
+        return np.sum((vectors * values) @ vectors.T * np.arange(9.0).reshape(3, 3))
+
+    with quiet():
+        assert np.isnan(tj.grad(tj.function(whole, cache=False))(np.eye(3))).any()
+
+
+@each_row(("gap", "tolerance"), [(1e-4, 1e-10), (1e-6, 1e-8), (1e-8, 1e-6), (1e-10, 1e-4)])
+def test_digits_are_lost_in_proportion_to_the_gap(gap: float, tolerance: float) -> None:
+    rng = np.random.default_rng(3)
+    basis = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    a = basis * np.array([1.0, 2.0, 3.0, 3.0 + gap]) @ basis.T
+    weights, away = rng.normal(size=(4, 4)), rng.normal(size=(4, 4))
+    a, away = (a + a.T) / 2, away + away.T
+
+    def cube(a: Any) -> Any:
+        values, vectors = np.linalg.eigh(a)
+        return np.sum((vectors * values**3) @ vectors.T * weights)
+
+    moved = np.sum((a @ a @ away + a @ away @ a + away @ a @ a) * weights)
+    compiled = tj.function(cube, cache=False)
+    np.testing.assert_allclose(np.sum(tj.grad(compiled)(a) * away), moved, rtol=tolerance)
+    np.testing.assert_allclose(tj.jvp(compiled, (a,), (away,))[1], moved, rtol=tolerance)

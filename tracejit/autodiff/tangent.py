@@ -137,10 +137,10 @@ class ForwardPass:
         for number, dot in enumerate(dots):
             if dot is None:
                 continue
-            if (rule := node.op.jvp_rule(number)) is not None:
-                yield rule(dot, y, *operands, **node.params)
-            elif node.op.is_linear_in(number):
+            if node.op.jvp == "bilinear":
                 yield node.op(*operands[:number], dot, *operands[number + 1 :], **node.params)
+            elif (rule := node.op.jvp_rule(number)) is not None:
+                yield rule(dot, y, *operands, **node.params)
 
     def _control_flow(self, node: Node) -> tuple[Tensor | None, ...]:
         """The tangents of the results of a loop or condition."""

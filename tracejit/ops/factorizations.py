@@ -6,7 +6,8 @@ agree along every symmetric direction, so what the matrix was computed from has 
 
 A gradient through values alone (eigenvalues, singular values) is right wherever they differ.
 Vectors are determined up to a sign, and complex ones up to a phase (tracejit.ops.phases). Their
-gradient divides by the differences of the values: it is infinite or nan where two are equal.
+gradient divides by the differences of the values: it is infinite or nan where two are equal, unless
+both belong to vectors that are sliced off. Near a tie it loses as many digits as the gap has zeros.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.graph import Constant
 from tracejit.ir.types import ArrayType
 from tracejit.ops.linalg import (
     added,
@@ -36,11 +38,59 @@ from tracejit.ops.triangles import lower_half, lower_half_product
 from tracejit.support.errors import fail
 
 
+def gaps_of(values: Any) -> Any:
+    """The matrix of values[j] - values[i]."""
+    return np.expand_dims(values, -2) - np.expand_dims(values, -1)
+
+
 def inverse_gaps(values: Any) -> Any:
     """The matrix of 1 / (values[j] - values[i]), zero on the diagonal."""
-    gaps = np.expand_dims(values, -2) - np.expand_dims(values, -1)
+    gaps = gaps_of(values)
     identity = identity_like(gaps)
     return 1.0 / (gaps + identity) - identity
+
+
+def asked_of(g: Any, axis: int) -> Any:
+    """Whether the cotangent `g` of vectors along an axis, -1 or -2, asks anything of each: not of
+    those that are sliced off, where it is zero whatever the numbers. None if it may of all."""
+    value = getattr(g, "_value", None)
+    if value is None or value.node is None or not all(type(n) is int for n in value.type.shape):
+        return None
+    node, parts = value.node, [g._beside(one) for one in value.node.operands]
+    match node.op.name:
+        case "put_slice" | "put_at" if all(isinstance(x, Constant) for x in node.operands[1:]):
+            places = [one.data for one in node.operands[1:]]
+            placed = node.op.evaluate(np.ones(parts[0].shape, bool), *places, **node.params)
+            return np.any(placed, axis=tuple(k for k in range(-placed.ndim, 0) if k != axis))
+        case "negative" | "conjugate":
+            return asked_of(parts[0], axis)
+        case "add":
+            return both_asked(*[asked_of(one, axis) for one in parts])
+        case "multiply":
+            known = [asked_of(one, axis) for one in parts if np.shape(one) == np.shape(g)]
+            return next((one for one in known if one is not None), None)
+    return None
+
+
+def both_asked(one: Any, other: Any) -> Any:
+    """What is asked of each vector by two cotangents."""
+    return None if one is None or other is None else one | other
+
+
+def rotation(turn: Any, gaps: Any, asked: Any) -> Any:
+    """(turn - turn^H) / gaps, by how much an orthonormal basis is asked to turn: zero on the
+    diagonal, and for two vectors of neither of which anything is asked."""
+    idle = identity_like(gaps) == 1.0
+    if asked is not None:
+        idle = idle | ~(asked[:, None] | asked)
+    return np.where(idle, 0.0, (turn - adjoint(turn)) / np.where(idle, 1.0, gaps))
+
+
+def _over_values(x: Any, values: Any, asked: Any) -> Any:
+    """x / values, zero for vectors of which nothing is asked."""
+    if asked is None:
+        return x / values
+    return np.where(asked, x / np.where(asked, values, 1.0), 0.0)
 
 
 # Cholesky factors
@@ -98,10 +148,11 @@ def _eigh_vjp(g: Any, y: Any, a: Any, uplo: str = "L") -> Any:
     (g_values, g_vectors), (values, vectors) = g, y
     change = None if g_values is None else of_spectrum(g_values, vectors)
     if g_vectors is not None:
+        asked = asked_of(g_vectors, -1)
         if vectors.dtype.kind == "c":
             g_vectors = turned(g_vectors, along(g_vectors, vectors), vectors, uplo == "U")
-        rotation = inverse_gaps(values) * (vectors.mT @ g_vectors)
-        change = added(change, conj(vectors) @ rotation @ vectors.mT)
+        turn = rotation(vectors.mT @ g_vectors, gaps_of(values), asked)
+        change = added(change, 0.5 * (conj(vectors) @ turn @ vectors.mT))
     return _triangle(change + adjoint(change), uplo)
 
 
@@ -165,7 +216,7 @@ def _has_free_vectors(a: Any, full: bool) -> bool:
     return full and a.shape[-2] != a.shape[-1]
 
 
-def _unturned(g_u: Any, g_v: Any, u: Any, s: Any, v: Any) -> tuple[Any, Any, Any]:
+def _unturned(g_u: Any, g_v: Any, u: Any, s: Any, v: Any, asked: Any) -> tuple[Any, Any, Any]:
     """The cotangents of complex vectors before their phase was chosen, and that of the diagonal of
     u^H da v, by whose imaginary part the phases of left and right vectors come apart."""
     g_u = np.zeros_like(u) if g_u is None else g_u
@@ -177,7 +228,8 @@ def _unturned(g_u: Any, g_v: Any, u: Any, s: Any, v: Any) -> tuple[Any, Any, Any
     else:
         apart = -np.imag(right)
         g_u = turned(g_u, left + right, u)
-    return g_u, g_v, identity_like(u.mT @ u) * (1j * (apart / np.expand_dims(s, -2)))
+    apart = _over_values(apart, np.expand_dims(s, -2), asked)
+    return g_u, g_v, identity_like(u.mT @ u) * (1j * apart)
 
 
 def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
@@ -190,24 +242,28 @@ def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
     change = None if g_s is None else singular_values_vjp(g_s, u, vh)
     if g_u is None and g_vh is None:
         return change
+    known = [asked_of(g, axis) for g, axis in ((g_u, -1), (g_vh, -2)) if g is not None]
+    asked = both_asked(known[0], known[-1])
     if u.dtype.kind == "c":
         g_v = None if g_vh is None else adjoint(g_vh)
-        g_u, g_v, apart = _unturned(g_u, g_v, u, s, adjoint(vh))
+        g_u, g_v, apart = _unturned(g_u, g_v, u, s, adjoint(vh), asked)
         g_vh = adjoint(g_v)
         change = added(change, conj(u) @ apart @ conj(vh))
-    gaps = inverse_gaps(s * s)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
+    gaps = (row - column) * (row + column)
     if g_u is not None:
         inside = u.mT @ g_u
-        inner = conj(u) @ ((gaps * (inside - adjoint(inside))) * row)
+        inner = conj(u) @ (rotation(inside, gaps, asked) * row)
         if u.shape[-2] > u.shape[-1]:
-            inner = inner + (g_u - conj(u) @ inside) / row
+            inner = inner + _over_values(g_u - conj(u) @ inside, row, asked)
         change = added(change, inner @ conj(vh))
     if g_vh is not None:
         inside = conj(vh @ g_vh.mT)
-        inner = (column * (gaps * (inside - adjoint(inside)))) @ conj(vh)
+        inner = (column * rotation(inside, gaps, asked)) @ conj(vh)
         if vh.shape[-1] > vh.shape[-2]:
-            inner = inner + (g_vh - adjoint(inside) @ conj(vh)) / column
+            inner = inner + _over_values(
+                g_vh - adjoint(inside) @ conj(vh), column, None if asked is None else asked[:, None]
+            )
         change = added(change, conj(u) @ inner)
     return change
 

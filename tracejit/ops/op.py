@@ -262,7 +262,10 @@ class Op:
     def jvp_rule(self, operand: int) -> Rule | None:
         """The rule for the tangent of operand number `operand`, unless `jvp` is a word."""
         rules = self.vjp if self.jvp is None and self.elementwise else self.jvp
-        return None if isinstance(rules, str) else _rule(rules, operand)
+        rule = None if isinstance(rules, str) else _rule(rules, operand)
+        if rule is None and isinstance(rules, tuple) and self.is_linear_in(operand):
+            return lambda v, y, *xs, **params: self(*xs[:operand], v, *xs[operand + 1 :], **params)
+        return rule
 
     def is_transposed(self, results: int) -> bool:
         """Return whether tangents take the transpose of vjp, the op having so many results."""

@@ -15,8 +15,8 @@ import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array
+from tracejit.ops.factorizations import asked_of, gaps_of, inverse_gaps, of_spectrum, rotation
 from tracejit.ops.factorizations import eigh as numpy_eigh
-from tracejit.ops.factorizations import inverse_gaps, of_spectrum
 from tracejit.ops.factorizations import svd as numpy_svd
 from tracejit.ops.factorizations import svdvals as numpy_svdvals
 from tracejit.ops.linalg import added, identity_like
@@ -86,7 +86,8 @@ def _spectrum_vjp(g: Any, y: Any) -> Any:
     if g_values is not None:
         terms[0] = (vectors * _rows(g_values)) @ vectors.mT
     if g_vectors is not None:
-        terms[1] = vectors @ (inverse_gaps(values) * (vectors.mT @ g_vectors)) @ vectors.mT
+        turn = rotation(vectors.mT @ g_vectors, gaps_of(values), asked_of(g_vectors, -1))
+        terms[1] = 0.5 * (vectors @ turn @ vectors.mT)
     return added(*terms)
 
 
