@@ -97,6 +97,14 @@ def recording() -> Case:
     return f, lambda: f(X)
 
 
+def labelled() -> Case:
+    """A function whose argument computes by rules of its own."""
+    frame: Any = type("DataFrame", (), {"__array__": None, "__module__": "polars.dataframe"})
+    f = tj.function(lambda a: a.width, name="f")
+    frame.width = 2
+    return f, lambda: f(frame())
+
+
 def overlap() -> Case:
     """A function that writes to an argument which shares memory with another."""
     z = np.ones(4)
@@ -188,6 +196,7 @@ WAYS = [
     kernel,
     recording,
     overlap,
+    labelled,
     container,
     decision,
     prefix,

@@ -69,6 +69,11 @@ def without_a_rule() -> None:
 SPEC = tj.TensorSpec(())
 
 
+def series() -> Any:
+    """What stands for a Series of polars."""
+    return type("Series", (), {"__array__": None, "__module__": "polars.series"})()
+
+
 def too_many_ways_of_a_batch() -> Any:
     ways = tj.function(lambda x, w: x * 2.0 if w > 0 else x, max_paths=1)
     batched = tj.vmap(ways, in_axes=(0, None))
@@ -312,6 +317,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "not-a-spec": lambda: tj.function(leak, input_signature=[("f8", (None, 3))]),
     "size-needed": lambda: tj.function(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),
     "not-an-array": lambda: tj.function(lambda x: x)(bytearray(2)),
+    "labelled": lambda: tj.vmap(lambda x: x)(series()),
     "dask": lambda: tj.grad(lambda w, x: np.sum(x @ w))(VECTOR, dask.array.ones((2, 3))),
     "dask-arguments": lambda: td.function(np.add)(ROWS, ROWS.rechunk((1, 3))),
     "block": lambda: td.function(lambda x: np.sum(np.linalg.inv(x)))(

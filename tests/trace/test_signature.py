@@ -89,7 +89,7 @@ REFUSED = {
     "records": (np.zeros(2, [("a", "i4")]), r"argument x of f has dtype \[\('a', '<i4'\)\]"),
     "the other byte order": (np.ones(2, ">f8"), "argument x of f has dtype >f8"),
     "a subclass": (np.ones(2).view(Labelled), "argument x of f is a Labelled"),
-    "a masked array": (np.ma.masked_array([1.0]), "argument x of f is a MaskedArray"),
+    "a masked array": (np.ma.masked_array([1.0]), "argument x of f is a masked array"),
     "a time": (np.timedelta64(1, "s"), "argument x of f has dtype timedelta64"),
 }
 

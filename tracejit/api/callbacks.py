@@ -11,6 +11,7 @@ from tracejit.eager.traced_call import run_event
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.effects import CALLBACK
 from tracejit.support.errors import TracejitError, Where, fail, placed
+from tracejit.support.words import a
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
 from tracejit.trace.events import Event
@@ -160,9 +161,9 @@ def _checked_call(call: Callback, result: Any) -> CheckedCall:
     specs, structure = flatten(result)
     for spec in specs:
         if not isinstance(getattr(spec, "type", None), ArrayType):
-            kind = type(spec).__name__
+            kind = a(type(spec).__name__)
             fix = "result=tj.TensorSpec(shape, dtype), or a container of them."
-            words = {"what": "result of tj.callback", "article": "a", "kind": kind, "fix": fix}
+            words = {"what": "result of tj.callback", "kind": kind, "fix": fix}
             raise fail("not-an-array", places.here(), **words)
     return CheckedCall(call, [spec.type for spec in specs], structure, places.here())
 

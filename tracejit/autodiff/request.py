@@ -27,6 +27,7 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, paths, unflatten
 from tracejit.trace.variable import read_leaf
+from tracejit.trace.wrapped import is_labelled, labelled
 
 FLOAT = np.dtype("f8")
 
@@ -154,6 +155,8 @@ def sources_of(
 
 def not_differentiable(leaf: Any, name: str, request: Request, function: str) -> NoReturn:
     """Raise GradientError for an argument that has no derivative."""
+    if is_labelled(type(leaf)):
+        raise labelled(leaf, f"argument {name} of {function}", name)
     kinds = {"b": "booleans", "i": "integers", "u": "integers"}
     what, letter = type(leaf).__name__, ""
     fix = "pass its arrays, in a dict, a list or a dataclass"

@@ -10,6 +10,7 @@ from tracejit.eager.targets import tensor_of
 from tracejit.ir.types import type_of
 from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
 from tracejit.support.errors import fail
+from tracejit.support.words import a
 from tracejit.trace import places
 from tracejit.trace.eager import eager_tensor
 from tracejit.trace.record import current_recording
@@ -47,9 +48,9 @@ def constant(
         data = np.array(np.broadcast_to(data, shape))
     known = type_of(data)
     if known is None or known.dtype.kind not in "biufc":
-        kind = type(value).__name__
+        kind = a(type(value).__name__)
         fix = "give it an array, a number or nested lists of numbers."
-        words = {"what": "the value of tj.constant", "article": "a", "kind": kind, "fix": fix}
+        words = {"what": "the value of tj.constant", "kind": kind, "fix": fix}
         raise fail("not-an-array", places.here(), **words)
     if recording is None:
         return eager_tensor(data, known)

@@ -34,7 +34,7 @@ from tracejit.trace.signature import (
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import LEAF, flatten, map_tree
 from tracejit.trace.variable import read_leaf
-from tracejit.trace.wrapped import unwrapped
+from tracejit.trace.wrapped import labelled, unwrapped
 
 
 class Form(enum.Enum):
@@ -146,8 +146,10 @@ class Callee:
 
     def note(self, arguments: dict[str, Any]) -> SpecialisationRequest:
         """Take note of the numbers and sizes in a call with these arguments; return what to make a
-        kernel for."""
+        kernel for. Raises ArgumentError for what has labels."""
         call, space = self.take_apart(arguments)
+        if problem := self.refusal(call):
+            raise problem
         for leaf in call.leaves:
             if leaf.role == "number":
                 spelled = repr(leaf.value)
@@ -163,6 +165,13 @@ class Callee:
             and (leaf.path not in self._dynamic or leaf.argument in self.static)
         }
         return SpecialisationRequest(call, space, fixed, differentiated)
+
+    def refusal(self, call: Call) -> TracejitError | None:
+        """The error about an argument that no kernel takes, because it has labels."""
+        for leaf in call.leaves:
+            if leaf.role == "labelled":
+                return labelled(leaf.value, f"argument {leaf.path} of {self.name}", leaf.path)
+        return None
 
     def want_numbers(self) -> None:
         """Let all numbers be static from now on: the function wants them themselves."""

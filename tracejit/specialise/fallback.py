@@ -114,8 +114,8 @@ class Fallback(NamedTuple):
         if callee.form is Form.PLAIN and not on_tensors:
             named = {name: unwrapped(value) for name, value in kwargs.items()}
             return callee.python(*map(unwrapped, args), **named)
-        request = self.callee.note(callee.bind(args, kwargs))
-        call, taken = request.call, request.differentiated
+        call, _ = callee.take_apart(callee.bind(args, kwargs))
+        taken = callee.differentiated(call)
         windows = EAGER.windows
         if on_tensors:
             taken |= {leaf.name for leaf in call.leaves if leaf.role != "number"}
@@ -147,6 +147,8 @@ class Fallback(NamedTuple):
             return self.callee.form is Form.PLAIN and not any(wrapped)
         if isinstance(error, (Failed, NotImportableError)):
             return True
+        if isinstance(error, TracejitError) and error.row == "labelled":
+            return self.callee.form is not Form.RECORDED
         if isinstance(error, TracejitError) or isinstance(error.__cause__, TracejitError):
             return False
         effects = self.callee.findings.effects
@@ -157,13 +159,13 @@ class Fallback(NamedTuple):
     def _cause(self, error: BaseException) -> BaseException | None:
         """The error that Python has to meet, too, when it makes a call again after `error`; None
         where Python is asked for another reason: overlapping arguments, or a result of a shape that
-        depends on data."""
+        depends on data, or arguments with labels."""
         if isinstance(error, (Failed, NotImportableError)):
             return error.__cause__
         if isinstance(error, ValueError):
             nodes = (node for kernel in self.table.kernels for node in kernel.graph.nodes)
             return None if any(node.op.assumes_shape for node in nodes) else error
-        return None if isinstance(error, NotApart) else error
+        return None if isinstance(error, (NotApart, TracejitError)) else error
 
     def _problem(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]

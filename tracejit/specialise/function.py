@@ -25,6 +25,7 @@ from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.specialise.pickling import Recipe, deeply_copied, parts_of, reduced
 from tracejit.specialise.slow_path import SlowPath
 from tracejit.specialise.specialiser import Specialiser
+from tracejit.specialise.uncompiled import cause_of
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.options import Options, is_count, misfit, nearest
 from tracejit.trace import places
@@ -332,6 +333,8 @@ To avoid it: convert it before the call, x.astype(np.float64).
         if self._fallback.is_switched_off():
             return f"This call would run as plain Python, because {way_out()}."
         call, _ = callee.take_apart(arguments)
+        if problem := callee.refusal(call):
+            return f"This call would run as plain Python, because {cause_of(problem)[1]}."
         return self._history.foresee(without_tensors(call)[0], self._callee.static_rows())
 
 

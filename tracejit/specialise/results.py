@@ -19,6 +19,7 @@ from tracejit.ir.location import Origin
 from tracejit.ops.branches import DECIDE, ENSURE
 from tracejit.runtime.dispatch import Answers, Output
 from tracejit.support.errors import fail
+from tracejit.support.words import a
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.events import Event, lasting_events
@@ -271,7 +272,6 @@ def _check_fixed(leaf: Any, function: str) -> None:
             "not-an-array",
             None,
             what=f"a result of {function}",
-            article="an" if kind.__name__[:1].lower() in "aeiou" else "a",
-            kind=kind.__name__,
+            kind=a(kind.__name__),
             fix="return arrays and numbers, in a dict, list, tuple, NamedTuple or dataclass.",
         )

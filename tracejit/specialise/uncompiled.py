@@ -16,7 +16,7 @@ from tracejit.debug.notes import is_of_kernel, line_in_kernel
 from tracejit.runtime.identity import NotApart
 from tracejit.runtime.single_flight import Mutex
 from tracejit.specialise.trace_tree import MAX_NODES
-from tracejit.support.errors import NotImportableError, TracejitWarning
+from tracejit.support.errors import NotImportableError, TracejitError, TracejitWarning
 from tracejit.support.event_log import log
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
@@ -76,6 +76,7 @@ CAUSES = {
         "report it: it is one of tracejit.",
     ),
     "overlap": Cause(AS_PYTHON, "{detail}", "{fix}"),
+    "labelled": Cause(AS_PYTHON, "{detail}", "{fix}"),
     "decision": Cause(
         AS_PYTHON,
         "Python goes by {detail}",
@@ -192,6 +193,10 @@ def cause_of(error: BaseException) -> tuple[str, str, str]:
     if isinstance(error, Failed):
         cause = error.__cause__
         return error.row, error.detail if cause is None else _spelled(cause), ""
+    if isinstance(error, TracejitError) and error.row == "labelled":
+        words = error.words
+        detail = f"{words['what']} is {words['kind']}, which computes by rules of its own"
+        return "labelled", detail, str(words["fix"])
     if isinstance(error, NotImportableError):
         return "module", _spelled(error.__cause__ or error), ""
     if isinstance(error, Warning):

@@ -263,9 +263,15 @@ ERRORS: dict[str, Row] = {
     ),
     "not-an-array": Row(
         ArgumentError,
-        "{what} is {article} {kind}, not an array.",
+        "{what} is {kind}, not an array.",
         "tracejit records arrays, numbers and containers of them (dicts, list, tuple, NamedTuple, "
         "dataclass, slice); strings, sets, None, enums and other hashables select a kernel.",
+        "{fix}",
+    ),
+    "labelled": Row(
+        ArgumentError,
+        "{what} is {kind}, not an array.",
+        "it computes by rules of its own: labels are aligned, gaps left out, std divides by n - 1.",
         "{fix}",
     ),
     "dask": Row(

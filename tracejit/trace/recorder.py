@@ -32,6 +32,7 @@ from tracejit.trace.probes import Probe
 from tracejit.trace.reruns import MustKeepApart
 from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.wrapped import array_of, noun_of
 from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
 
@@ -413,14 +414,8 @@ class Recorder:
 
     def not_an_array(self, operand: Any, what: str = "an operand") -> TracejitError:
         """The error for an operand that is neither array nor number."""
-        return fail(
-            "not-an-array",
-            self.here(),
-            what=what,
-            article="an" if type(operand).__name__[:1].lower() in "aeiou" else "a",
-            kind=type(operand).__name__,
-            fix="convert it with np.asarray before the call.",
-        )
+        fix = f"convert it before the call: {array_of(operand, 'x')}."
+        return fail("not-an-array", self.here(), what=what, kind=noun_of(operand), fix=fix)
 
     def misfit(
         self, op: Op, values: Sequence[Value], params: dict[str, Any], error: Exception

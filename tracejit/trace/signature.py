@@ -14,7 +14,7 @@ import itertools
 import operator
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Literal, NamedTuple, NoReturn
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -39,9 +39,9 @@ from tracejit.trace.draws import is_generator
 from tracejit.trace.sparse_products import is_sparse
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
-from tracejit.trace.wrapped import is_of_dask, is_wrapped, of_dask
+from tracejit.trace.wrapped import is_labelled, is_of_dask, not_an_array, of_dask
 
-Role = Literal["array", "scalar", "number", "static", "variable", "generator", "sparse"]
+Role = Literal["array", "scalar", "number", "static", "variable", "generator", "sparse", "labelled"]
 
 
 NUMBERS: Final = ("number", "scalar")
@@ -87,7 +87,7 @@ class TensorSpec:
 
 
 class Leaf(NamedTuple):
-    """One leaf of a call; `given` is the class of an array with labels, whose array it is."""
+    """One leaf of a call; `given` is the class of an array that maps a file."""
 
     name: str
     path: str
@@ -269,12 +269,9 @@ def take_apart(arguments: dict[str, Any], function: str, bind: Callable[[Any], s
 
 
 def _leaf(name: str, path: str, argument: str, value: Any, function: str) -> Leaf:
-    if not is_wrapped(type(value)):
+    if type(value) is not np.memmap:
         return Leaf(name, path, argument, value, *_classify(value, path, function))
-    try:
-        array = np.asarray(value)
-    except TypeError:  # several arrays, as a Dataset
-        _not_an_array(value, path, function)
+    array = np.asarray(value)
     return Leaf(name, path, argument, array, *_classify(array, path, function), type(value))
 
 
@@ -334,26 +331,15 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
         if known.form == "weak":
             return ("static", None) if kind is bool else ("number", known)
         return ("scalar" if known.form == "scalar" else "array"), known
+    what = f"argument {path} of {function}"
     if is_of_dask(kind):
-        raise of_dask(value, f"argument {path} of {function}", path)
+        raise of_dask(value, what, path)
+    if is_labelled(kind):
+        return "labelled", None
     try:
         hash(value)
     except TypeError:
-        _not_an_array(value, path, function)
+        raise not_an_array(value, what, path) from None
     if isinstance(value, np.ndarray):
-        _not_an_array(value, path, function)
+        raise not_an_array(value, what, path)
     return "static", None
-
-
-def _not_an_array(value: Any, path: str, function: str) -> NoReturn:
-    kind = type(value).__name__
-    plain = next((one.__name__ for one in (dict, list, tuple) if isinstance(value, one)), "")
-    fix = f"pass {plain}({path})" if plain else f"pass np.asarray({path})"
-    raise fail(
-        "not-an-array",
-        None,
-        what=f"argument {path} of {function}",
-        article="an" if kind[:1].lower() in "aeiou" else "a",
-        kind=kind,
-        fix=fix + (", or keep it outside the function." if kind != "ndarray" else "."),
-    )

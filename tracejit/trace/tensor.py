@@ -28,6 +28,7 @@ from tracejit.trace.call_errors import call_error, spelling
 from tracejit.trace.memory import Owner, Written, lies_in_order
 from tracejit.trace.selected import Selected
 from tracejit.trace.sparse_products import hands_over, no_array
+from tracejit.trace.wrapped import is_labelled
 from tracejit.trace.writes import out_by_name, write_at, write_result
 
 if TYPE_CHECKING:
@@ -167,6 +168,8 @@ class Tensor(ArrayMethods):
             for operand in (*args, *kwargs.values()):
                 if type(operand) not in PLAIN:
                     self._refuse_subclass(operand)
+                    if type(function) in (np.ufunc, tuple) and is_labelled(type(operand)):
+                        raise self._recording.not_an_array(operand)
         handler = handler_of(function)
         if handler is None:
             raise fail("unsupported-function", self._recording.here(), function=spelling(function))

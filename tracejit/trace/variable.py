@@ -15,7 +15,7 @@ from tracejit.ir.graph import Held, Value
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.creation import cast
 from tracejit.ops.forms import as_array, as_element, as_scalar
-from tracejit.support.errors import fail
+from tracejit.support.errors import fail, placed
 from tracejit.support.words import a
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayContainer
@@ -26,6 +26,7 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.sparse_products import hands_over, no_array
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import map_tree
+from tracejit.trace.wrapped import not_an_array
 from tracejit.trace.writes import targets_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def current_recorder() -> Recorder:
 
 def strong_array(value: Any, dtype: Any = None) -> Any:
     """A copy of an array or number, in form and dtype as NumPy keeps it; a Python number as a NumPy
-    scalar, for it never changes."""
+    scalar, for it never changes. Raises ArgumentError for a masked array."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise placed(not_an_array(value, "the value", "x"), places.here())
     array = np.array(value)
     if dtype is not None and array.dtype != object:
         array = np.array(value, dtype)
@@ -120,8 +123,7 @@ class Variable(ArrayContainer):
                 "not-an-array",
                 places.here(),
                 what="the value of a Variable",
-                article="a",
-                kind=type(value).__name__,
+                kind=a(type(value).__name__),
                 fix="give it an array or a number.",
             )
         self._type = known

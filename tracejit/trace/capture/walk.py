@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.support.errors import fail
+from tracejit.support.words import a
 from tracejit.trace.capture.access_paths import ATTRIBUTE_IF_ANY, AccessPath
 from tracejit.trace.capture.ambient import module_of
 from tracejit.trace.capture.conditions import ConditionSet
@@ -130,9 +131,9 @@ class Walk:
             return self.leaves <= LEAVES
         if self.leaves > self.limit:
             what = f"the captured container {name}"
-            kind = f"{type(container).__name__} of more than {LEAVES} elements"
+            kind = f"{a(type(container).__name__)} of more than {LEAVES} elements"
             fix = "pass what is needed of it as an argument."
-            raise fail("not-an-array", None, what=what, article="a", kind=kind, fix=fix)
+            raise fail("not-an-array", None, what=what, kind=kind, fix=fix)
         return True
 
     def spelled(self, names: Collection[str]) -> set[str]:
