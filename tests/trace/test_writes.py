@@ -15,6 +15,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
+import tracejit.scipy.linalg
 from tests.ops.program import extrapolated
 from tracejit.support.errors import InPlaceError, TracejitError
 
@@ -791,6 +792,54 @@ def test_what_is_always_a_view_shows_what_is_written_whatever_the_layout() -> No
 
     for one, other in zip(tj.function(f)(M), f(M), strict=True):
         same(one, other)
+
+
+NEW: dict[str, Callable[[Any], Any]] = {
+    "kron": lambda x: np.kron(np.eye(2), np.outer(x[0], x[0])),
+    "kron of a transposed": lambda x: np.kron(x.T, x),
+    "chebvander": lambda x: tnp.polynomial.chebyshev.chebvander(x.T, 2),
+    "legvander": lambda x: tnp.polynomial.legendre.legvander(x.T, 2),
+    "polyvander": lambda x: tnp.polynomial.polynomial.polyvander(x.T, 2),
+    "khatri_rao": lambda x: tracejit.scipy.linalg.khatri_rao(x.T, x.T),
+    "multi_dot": lambda x: np.linalg.multi_dot([x[0], x.T, x.T[0]])[None],
+    "outer of views": lambda x: np.outer(x.T, x[:, 0]),
+    "average": lambda x: np.average(x, axis=0, weights=[1.0, 2.0], returned=True)[1],
+    "where": lambda x: np.where(x > 1.0, 2, 3),
+    "select": lambda x: np.select([x > 1.0], [2], 3),
+    "axes for a number": lambda x: np.sum(x)[None],
+    "shape of a number": lambda x: np.reshape(np.sum(x), (1, 1)),
+    "vector of a number": lambda x: np.ravel(np.sum(x)),
+    "dimensions of a number": lambda x: np.atleast_2d(np.sum(x)),
+    "norm": lambda x: np.linalg.norm(x.T, 0, axis=0, keepdims=True),
+    "matrix norm": lambda x: np.linalg.norm(x.T, keepdims=True),
+}
+
+
+@pytest.mark.parametrize("mode", ["recorded", "eager"])
+@pytest.mark.parametrize("name", NEW)
+def test_a_new_array_can_be_written_to_and_nothing_else_changes(name: str, mode: str) -> None:
+    def written(x: Any) -> Any:
+        made = NEW[name](x)
+        made[...] = 5.0
+        return made, x
+
+    for order in ("C", "F"):
+        x = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, 1.5]], order=order)
+        found = tj.function(written)(x) if mode == "recorded" else written(tj.constant(x))
+        for mine, numpys in zip(found, written(x.copy()), strict=True):
+            np.testing.assert_array_equal(np.asarray(mine), numpys)
+
+
+def test_the_result_of_a_function_of_the_users_may_be_a_view_of_what_it_knows() -> None:
+    def written(x: Any) -> Any:
+        known = np.outer(x, x)
+        made = np.apply_over_axes(lambda array, axis: known.T[0].reshape(3), x, [0])
+        made[...] = 5.0
+        return made, known
+
+    x = np.array([1.0, 2.0, 3.0])
+    for mine, numpys in zip(tj.function(written)(x), written(x), strict=True):
+        np.testing.assert_array_equal(mine, numpys)
 
 
 def test_read_only_views_are_numpys() -> None:

@@ -225,7 +225,7 @@ def average(
     mean = np.sum(products, axis=axis, keepdims=keepdims) / scale
     if not returned:
         return mean
-    return mean, scale if scale.shape == mean.shape else np.broadcast_to(scale, mean.shape)
+    return mean, scale if scale.shape == mean.shape else np.broadcast_to(scale, mean.shape).copy()
 
 
 def _cast(a: Any, dtype: np.dtype[Any]) -> Any:

@@ -9,7 +9,7 @@ value from the Tensor it is a view of, again whenever that one was written to; `
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +22,7 @@ from tracejit.ops.op import Op
 from tracejit.ops.shapes import copy
 from tracejit.ops.updates import set_item
 from tracejit.support.errors import fail
+from tracejit.trace.trees import flatten
 
 COPY_FIRST = "write into a copy: x = x.copy()."
 
@@ -149,9 +150,7 @@ class View:
 
     def _windows(self, now: Sequence[Any]) -> Sequence[Any]:
         """The windows that are open `now`, and those that were when the base was written to."""
-        base = self.base
-        while type(base._owner) is View:
-            base = base._owner.base
+        base = base_of(self.base)
         held = base._owner.windows if type(base._owner) is Written else ()
         before = [window() for window in held]
         return (*now, *[one for one in before if one is not None and one not in now])
@@ -191,17 +190,43 @@ def owner_of_view(
     if tensor._held.type.form != "array" or op is IDENTITY:
         return None
     base = operands[op.view_of]
-    if type(base) is not type(tensor):
+    if not hasattr(type(base), "_held"):
         return Sealed("a view of an array that is no Tensor")
+    if base.type.form != "array":
+        return None  # NumPy makes a new array of a number
     rest = tuple(operand for number, operand in enumerate(operands) if number != op.view_of)
     return View(base, op, rest, params)
 
 
-def seal(tensor: Any, what: str) -> None:
-    """Let nobody write to the memory of `tensor` any more."""
+def base_of(tensor: Any) -> Any:
+    """The Tensor whose memory `tensor` shows, in the end."""
     while type(tensor._owner) is View:
         tensor = tensor._owner.base
-    tensor._owner = Sealed(what)
+    return tensor
+
+
+def free_result(result: Any, arguments: Any) -> None:
+    """Let the result of a formula own its memory, where that is a view of what only the formula
+    has seen: of none of the arguments, nor of anything that functions among them know."""
+    if any(owner.op.view == "read-only" for owner in _owners(result)):
+        return
+    leaves = flatten(arguments)[0]
+    if any(callable(leaf) and not isinstance(leaf, type) for leaf in leaves):
+        return
+    base = base_of(result)
+    if all(base is not base_of(leaf) for leaf in leaves if type(leaf) is type(base)):
+        result._owner = None
+
+
+def _owners(tensor: Any) -> Iterator[View]:
+    while type(tensor._owner) is View:
+        yield tensor._owner
+        tensor = tensor._owner.base
+
+
+def seal(tensor: Any, what: str) -> None:
+    """Let nobody write to the memory of `tensor` any more."""
+    base_of(tensor)._owner = Sealed(what)
 
 
 def only_splits(before: Shape, after: Shape) -> bool:
@@ -254,7 +279,7 @@ def _is_in_order(value: Value, recording: Any) -> bool:
     while pending:
         one = pending.pop()
         if one.data is not None:
-            if not one.data.flags.c_contiguous:
+            if not np.asarray(one.data).flags.c_contiguous:
                 return False
             continue
         if one in recording.out_of_order:

@@ -25,7 +25,7 @@ from tracejit.support.errors import TracejitError, fail
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayContainer, ArrayMethods
 from tracejit.trace.call_errors import call_error, spelling
-from tracejit.trace.memory import Owner, Written, lies_in_order
+from tracejit.trace.memory import Owner, View, Written, free_result, lies_in_order
 from tracejit.trace.selected import Selected
 from tracejit.trace.sparse_products import hands_over, no_array
 from tracejit.trace.wrapped import is_labelled
@@ -174,7 +174,11 @@ class Tensor(ArrayMethods):
         if handler is None:
             raise fail("unsupported-function", self._recording.here(), function=spelling(function))
         try:
-            return handler(*args, **kwargs)  # type: ignore[no-any-return]
+            result: Tensor = handler(*args, **kwargs)
+            owner = result._owner if type(result) in TENSORS else None
+            if type(owner) is View and owner.base is not self:
+                free_result(result, (args, kwargs))
+            return result
         except TracejitError:
             raise
         except (ValueError, IndexError) as error:
