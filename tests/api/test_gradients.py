@@ -512,8 +512,8 @@ def test_control_flow_of_python() -> None:
         (np.int64(3), r"with respect to x, which is i8"),
         ("text", r"with respect to x"),
         (None, r"with respect to x"),
-        ({"a": W, "b": np.arange(3)}, r"with respect to x.*i8\[3\]"),
-        ([W, "text"], r"with respect to x"),
+        ({"a": np.arange(3), "b": None}, r"with respect to x\['a'\].*i8\[3\]"),
+        ([None, "text"], r"with respect to x\[0\]"),
     ],
     ids=repr,
 )

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType, NoneType
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from tracejit.autodiff.request import Request, not_differentiable, selected, split_auxiliary
+from tracejit.autodiff.request import Request, is_option, selected, split_auxiliary, varying
 from tracejit.ir.graph import Node
+from tracejit.ir.types import type_of
 from tracejit.ops.forms import as_scalar
 from tracejit.specialise.callee import Form
 from tracejit.specialise.function import Function
@@ -25,7 +27,16 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.rerolling import reroll
 from tracejit.trace.signature import bind_arguments, call_arguments, leaf_names, signature_of
 from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import Structure, flatten, labels, map_tree, unflatten
+from tracejit.trace.trees import (
+    Structure,
+    flatten,
+    keep,
+    labels,
+    leaves_like,
+    map_tree,
+    tuple_of,
+    unflatten,
+)
 from tracejit.trace.variable import read_leaf
 
 P = ParamSpec("P")
@@ -127,15 +138,20 @@ class Sources:
             for name, (old, structure) in flat.items()
         }
         chosen = selected(request, self.signature, numbered, self.name)
-        self.structures = [flatten(value)[1] for _, value in chosen]
-        numbers = [number for _, value in chosen for number in flatten(value)[0]]
+        structures = []
         self.tensors: list[Any] = []
-        for number in numbers:
-            source = self.recording.source(leaves[number], labels[number])
-            if not (type(source) in TENSORS and source.type.is_inexact):
-                not_differentiable(source, labels[number], request, self.name)
-            self.tensors.append(Tensor(source._value, self.recording))
-            leaves[number] = source
+        self.varies: list[bool] = []
+        for name, value in chosen:
+            numbers, structure = flatten(value)
+            for number in numbers:
+                leaves[number] = self.recording.source(leaves[number], labels[number])
+            found = [leaves[number] for number in numbers]
+            varies = varying(found, structure, name, request, self.name)
+            self.varies += varies
+            structures.append(keep(structure, found, varies))
+            chosen_leaves = itertools.compress(found, varies)
+            self.tensors += [Tensor(source._value, self.recording) for source in chosen_leaves]
+        self.structure = structures[0] if request.single else tuple_of(structures)
         remaining = iter(leaves)
         self.arguments = {
             name: unflatten(structure, [next(remaining) for _ in old])
@@ -157,16 +173,20 @@ class Sources:
         answer = map_tree(read_leaf, answer)
         result, auxiliary = split_auxiliary(answer, self.request, self.name)
         leaves, structure = flatten(result)
+        if self.request.transform in ("hvp", "hessian"):  # `f` is the gradient
+            structure = self.structure
+            if self.f.request.single and not self.request.single:
+                structure = structure.children[0]
+            leaves = leaves_like(structure, result) or []
+        else:
+            varies = [type_of(leaf) is not None or not is_option(leaf) for leaf in leaves]
+            structure = keep(structure, leaves, varies)
+            leaves = [*itertools.compress(leaves, varies)]
         return [strong(leaf, self.recording) for leaf in leaves], structure, auxiliary
 
     def rebuilt(self, found: Sequence[Any]) -> Any:
         """One value per source in the structure of the chosen arguments."""
-        remaining = iter(found)
-        parts = [
-            unflatten(structure, [next(remaining) for _ in range(structure.size)])
-            for structure in self.structures
-        ]
-        return parts[0] if self.request.single else tuple(parts)
+        return unflatten(self.structure, found)
 
 
 def running(transform: str) -> Recording:

@@ -24,6 +24,7 @@ from tracejit.ir.graph import Graph
 from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.passes.extract import extract
+from tracejit.specialise.results import own
 from tracejit.support.errors import fail
 from tracejit.support.words import a
 from tracejit.trace import places
@@ -31,7 +32,7 @@ from tracejit.trace.decisions import Failed
 from tracejit.trace.files import origin_of
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import Structure, flatten, unflatten
+from tracejit.trace.trees import Structure, flatten, keep, map_tree, unflatten
 
 PULLBACK = "the pullback of tj.vjp"
 
@@ -99,10 +100,9 @@ class SecondHalf:
         sources, which come of the `leaves` of the primals."""
         assert isinstance(sources.recording, Recording)
         recording = self.recording = sources.recording
-        parts = sources.structures
-        primals = Structure(tuple, tuple(range(len(parts))), tuple(parts))
+        self.varies = sources.varies
         self.is_pullback = sources.request.transform == "vjp"
-        ends = (structure, ys), (primals, sources.tensors)
+        ends = (structure, ys), (sources.structure, sources.tensors)
         start, end = ends if self.is_pullback else ends[::-1]
         (self.structure, starting), (self.answer_structure, _) = start, end
         self.types = [x.type if x.type.is_inexact else None for x in starting]
@@ -143,16 +143,20 @@ class SecondHalf:
         seed._value.derived = x._value, "_bar" if self.is_pullback else "_dot"
         return seed
 
-    def __call__(self, kept: Sequence[Any], directions: Sequence[Any]) -> Any:
+    def __call__(self, kept: Sequence[Any], directions: Sequence[Any], held: Any) -> Any:
         """The image of directions, which must fit; `kept` are the primals given, and the
-        residuals."""
+        residuals. What is no source is in the image of cotangents as in `held`, the primals."""
         seeds = [
             self._plain(given, type)
             for given, type in zip(directions, self.types, strict=True)
             if type is not None
         ]
         found = self._compute(*kept, *seeds)
-        return unflatten(self.answer_structure, found if len(self.answers) > 1 else [found])
+        structure = self.answer_structure
+        if not all(self.varies) and self.is_pullback:
+            leaves, whole = flatten(map_tree(own, held))
+            structure = keep(whole, leaves, self.varies)
+        return unflatten(structure, found if len(self.answers) > 1 else [found])
 
     @cached_property
     def _compute(self) -> Callable[..., Any]:

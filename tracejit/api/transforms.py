@@ -32,7 +32,7 @@ from tracejit.trace.eager import EAGER
 from tracejit.trace.record import current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import Structure, flatten, unflatten
+from tracejit.trace.trees import Structure, flatten, leaves_like, unflatten
 from tracejit.trace.variable import Variable, read_leaf
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ def _moved(f: Any, transform: str, has_aux: bool, count: int) -> Callable[..., A
 
     def pushed(*given_arguments: Any) -> Any:
         primals, tangents_in = given_arguments[:count], given_arguments[count:]
-        request = Request(transform, tuple(range(count)), has_aux=has_aux)
-        dots, structure = flatten(tangents_in)
-        if not structure.is_like(flatten(primals)[1]):
-            refuse_structure(transform)
+        request = Request(transform, tuple(range(count)), single=False, has_aux=has_aux)
         sources = Sources(f, request, primals, {})
+        dots = leaves_like(sources.structure, tangents_in)
+        if dots is None:
+            refuse_structure(transform)
         given = [
             _given(dot, x, sources.recording, "primals", f"tj.{transform}")
             for x, dot in zip(sources.tensors, dots, strict=True)
@@ -179,7 +179,7 @@ def linearize(
     if found is None:
         return _valued(f, python, "linearize", held), whole
     value, _, second, kept = found
-    push: Any = functools.partial(_push_on, whole, second, kept)
+    push: Any = functools.partial(_push_on, whole, second, kept, held)
     return value, push
 
 
@@ -190,14 +190,14 @@ def _push(f: Any, held: Any, /, *moves: Any) -> Any:
 
 
 @places.at_the_users_line
-def _push_on(whole: Any, second: SecondHalf, kept: Sequence[Any], /, *moves: Any) -> Any:
+def _push_on(whole: Any, second: SecondHalf, kept: Sequence[Any], held: Any, /, *moves: Any) -> Any:
     """The same by the second half, where no one else is to see it."""
-    leaves, structure = flatten(moves)
-    if not _is_plain(leaves):
+    if not _is_plain(flatten(moves)[0]):
         return whole(*moves)
-    if not structure.is_like(second.structure):
+    leaves = leaves_like(second.structure, moves)
+    if leaves is None:
         refuse_structure("linearize")
-    return second(kept, leaves)
+    return second(kept, leaves, held)
 
 
 def _split(
@@ -242,7 +242,7 @@ def _valued(f: Any, python: Any, transform: str, primals: Any, has_aux: bool = F
     count = len(primals)
 
     def valued(*primals: Any) -> Any:
-        request = Request(transform, tuple(range(count)), has_aux=has_aux)
+        request = Request(transform, tuple(range(count)), single=False, has_aux=has_aux)
         leaves, structure, auxiliary = Sources(python, request, primals, {}).call()
         value = unflatten(structure, leaves)
         return (value, auxiliary) if has_aux else value
@@ -278,8 +278,8 @@ def _seeds(
     cotangents: Any, ys: Sequence[Any], structure: Structure, recording: Recorder
 ) -> list[Any]:
     """One cotangent per result; of results that are not floating none."""
-    leaves, given = flatten(cotangents)
-    if not given.is_like(structure):
+    leaves = leaves_like(structure, cotangents)
+    if leaves is None:
         refuse_structure("vjp")
     return [
         _given(leaf, y, recording, "seeds", PULLBACK) if y.type.is_inexact else None
@@ -324,7 +324,7 @@ def vjp(f: Callable[[Unpack[Ts]], Any], *primals: Unpack[Ts], has_aux: bool = Fa
     found = _split(f, python, "vjp", has_aux, leaves, held)
     if found is not None:
         value, auxiliary, second, kept = found
-        pullback = functools.partial(_pull_back, whole, second, kept)
+        pullback = functools.partial(_pull_back, whole, second, kept, held)
     else:
         answer = _valued(f, python, "vjp", held, has_aux)
         value, auxiliary = answer if has_aux else (answer, None)
@@ -333,14 +333,16 @@ def vjp(f: Callable[[Unpack[Ts]], Any], *primals: Unpack[Ts], has_aux: bool = Fa
 
 
 @places.at_the_users_line
-def _pull_back(whole: Any, second: SecondHalf, kept: Sequence[Any], cotangents: Any) -> Any:
+def _pull_back(
+    whole: Any, second: SecondHalf, kept: Sequence[Any], held: Any, cotangents: Any
+) -> Any:
     """The cotangents of the primals by the second half, where no one else is to see it."""
-    leaves, structure = flatten(cotangents)
-    if not _is_plain(leaves):
+    if not _is_plain(flatten(cotangents)[0]):
         return whole(cotangents)
-    if not structure.is_like(second.structure):
+    leaves = leaves_like(second.structure, cotangents)
+    if leaves is None:
         refuse_structure("vjp")
-    return second(kept, leaves)
+    return second(kept, leaves, held)
 
 
 @overload

@@ -7,9 +7,10 @@ graph; inside a recorded function it is one.
 from __future__ import annotations
 
 import inspect
+import itertools
 import operator
 from collections.abc import Sequence
-from types import NoneType
+from types import BuiltinFunctionType, FunctionType, NoneType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -25,11 +26,22 @@ from tracejit.trace import places
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, paths, unflatten
+from tracejit.trace.trees import (
+    LEAF,
+    Structure,
+    flatten,
+    is_constant,
+    keep,
+    map_tree,
+    paths,
+    tuple_of,
+    unflatten,
+)
 from tracejit.trace.variable import read_leaf
 from tracejit.trace.wrapped import is_labelled, labelled
 
 FLOAT = np.dtype("f8")
+FUNCTIONS = (FunctionType, BuiltinFunctionType, np.ufunc, np.dtype)
 
 
 class Request(NamedTuple):
@@ -130,30 +142,56 @@ def derived(
     found = gradients([target], sources, [seed], nodes)
     answers = [like(g, x) for g, x in zip(found, sources, strict=True)]
     leaves, structure = flatten((target, auxiliary)) if request.has_aux else ([target], LEAF)
-    whole = structures[0] if request.single else Structure(
-        tuple, tuple(range(len(structures))), tuple(structures)
-    )  # fmt: skip
+    whole = structures[0] if request.single else tuple_of(structures)
     return Answer(leaves, structure, answers, whole, sources, seed if top else None)
 
 
 def sources_of(
     request: Request, signature: inspect.Signature, arguments: dict[str, Any], function: str
 ) -> tuple[list[Tensor], list[Structure]]:
-    """The Tensors to differentiate by, refusing what has no derivative."""
+    """The Tensors to differentiate by, as they are before any write, and the structures of the
+    chosen arguments. Raises as `varying` does."""
     sources: list[Tensor] = []
     structures = []
     for name, value in selected(request, signature, arguments, function):
         leaves, structure = flatten(value)
-        structures.append(structure)
-        for position, leaf in enumerate(leaves):
-            if not (type(leaf) in TENSORS and leaf.type.is_inexact and leaf.type.form != "weak"):
-                place = [*paths(structure, name, repr)][position]
-                not_differentiable(leaf, place, request, function)
-            sources.append(Tensor(leaf._value, leaf._recording))  # as it is before any write
+        varies = varying(leaves, structure, name, request, function)
+        structures.append(keep(structure, leaves, varies))
+        chosen = itertools.compress(leaves, varies)
+        sources += [Tensor(leaf._value, leaf._recording) for leaf in chosen]
     return sources, structures
 
 
-def not_differentiable(leaf: Any, name: str, request: Request, function: str) -> NoReturn:
+def varying(
+    leaves: Sequence[Any], structure: Structure, name: str, request: Request, function: str
+) -> list[bool]:
+    """For each leaf of an argument, whether it is differentiated by: a floating Tensor. The others
+    stay as they are.
+
+    Raises GradientError where there is none among them, or one might hold floating numbers itself,
+    and ArgumentError for what has labels.
+    """
+    varies = [type(leaf) in TENSORS and leaf.type.is_inexact for leaf in leaves]
+    for number, leaf in enumerate(leaves):
+        if not varies[number] and not (any(varies) and stays(leaf)):
+            place = [*paths(structure, name, repr)][number]
+            _refuse(leaf, place, request, function)
+    return varies
+
+
+def stays(leaf: Any) -> bool:
+    """Return whether a leaf surely holds no floating number, and no array of such."""
+    known = leaf.type if type(leaf) in TENSORS else type_of(leaf)
+    return is_option(leaf) if known is None else not known.is_inexact
+
+
+def is_option(leaf: Any) -> bool:
+    """Return whether a leaf chooses what is computed: None, a string, an enum, a function, ..."""
+    is_wrapper = "__wrapped__" in getattr(leaf, "__dict__", ())
+    return is_wrapper or isinstance(leaf, FUNCTIONS) or is_constant(leaf)
+
+
+def _refuse(leaf: Any, name: str, request: Request, function: str) -> NoReturn:
     """Raise GradientError for an argument that has no derivative."""
     if is_labelled(type(leaf)):
         raise labelled(leaf, f"argument {name} of {function}", name)
@@ -162,9 +200,10 @@ def not_differentiable(leaf: Any, name: str, request: Request, function: str) ->
     fix = "pass its arrays, in a dict, a list or a dataclass"
     if isinstance(leaf, (str, NoneType)):
         fix = "pass it in another argument"
-    if type(leaf) in TENSORS:
-        is_number, letter = leaf.type.form == "weak", leaf.dtype.kind
-        what = "a Python number" if is_number else repr(leaf.type)
+    known = leaf.type if type(leaf) in TENSORS else type_of(leaf)
+    if known is not None and type(leaf) is not bool:
+        is_number, letter = known.form == "weak", known.dtype.kind
+        what = "a Python number" if is_number else repr(known)
         fix = "pass " + (f"float({name})" if is_number else f"{name}.astype(float)")
         fix += "" if name.isidentifier() else " or pass it in another argument"
     raise fail(

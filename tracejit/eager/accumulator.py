@@ -25,7 +25,7 @@ from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import flatten, unflatten
+from tracejit.trace.trees import leaves_like, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class ForwardAccumulator:
     def __init__(self, primals: Any, tangents: Any) -> None:
         """Move `primals` along `tangents`."""
         self._primals, structure = leaves_of(primals, "primals", NAME)
-        self._dots, dot_structure = flatten(tangents)
-        if not dot_structure.is_like(structure):
+        dots = leaves_like(structure, tangents)
+        if dots is None:
             problem = "primals and tangents differ in their structure"
             raise fail("primals", places.here(), call=NAME, problem=problem)
         if len({id(primal) for primal in self._primals}) < len(self._primals):
@@ -69,9 +69,9 @@ class ForwardAccumulator:
                 call=NAME,
                 problem="the same primal was given more than once",
             )
-        for primal, dot in zip(self._primals, self._dots, strict=True):
+        for primal, dot in zip(self._primals, dots, strict=True):
             _check_tangent(primal, dot)
-        self._dots = [_kept(dot) for dot in self._dots]
+        self._dots = [_kept(dot) for dot in dots]
         self._window = Window(accessed=False)
         self._recorder: Recorder | None = None
         self._active = False

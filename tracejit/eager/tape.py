@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from tracejit.autodiff.request import stays
 from tracejit.eager.targets import (
     NONE,
     leaves_of,
@@ -18,11 +19,7 @@ from tracejit.eager.targets import (
     tensor_of,
     wants_zeros,
 )
-from tracejit.eager.window_gradient import (
-    gradient_rows,
-    source_gradients,
-    unit_cotangents,
-)
+from tracejit.eager.window_gradient import gradient_rows, source_gradients, unit_cotangents
 from tracejit.ir.graph import Value
 from tracejit.support.errors import fail
 from tracejit.support.words import a
@@ -31,7 +28,7 @@ from tracejit.trace.eager import EAGER
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import flatten, unflatten
+from tracejit.trace.trees import LEAF, flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder
 
 if TYPE_CHECKING:
@@ -106,7 +103,7 @@ class GradientTape:
     @places.at_the_users_line
     def watch(self, tensor: Any) -> None:
         """Record what is computed from `tensor` from now on: a Tensor, a Variable, or a container
-        of them. One that is not floating or complex gets a warning, and no gradient.
+        of them (and of None, flags, names). What is not floating gets a warning, and no gradient.
 
         Raises WatchError (a ValueError) for a plain array or number: see tj.constant.
 
@@ -125,6 +122,8 @@ class GradientTape:
                 self._window.watch_variable(leaf, recorder.version(leaf))
             elif type(leaf) in TENSORS and leaf.type.form != "weak":
                 self._window.watch(recorder.keep(leaf))
+            elif structure is not LEAF and stays(leaf):
+                continue
             else:
                 raise fail("watch", places.here(), got=a(type(leaf).__name__))
             if not leaf.type.is_inexact:

@@ -4,12 +4,13 @@ gradients as they come back."""
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from tracejit.autodiff.request import like, ones_like
+from tracejit.autodiff.request import like, ones_like, stays
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
 from tracejit.ops.forms import as_array, as_element
@@ -18,7 +19,7 @@ from tracejit.support.words import a
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import LEAF, Structure, flatten
+from tracejit.trace.trees import LEAF, Structure, flatten, keep
 from tracejit.trace.variable import Variable
 
 if TYPE_CHECKING:
@@ -69,17 +70,22 @@ def wants_zeros(unconnected_gradients: Any) -> bool:
 
 
 def leaves_of(given: Any, argument: str, call: str) -> tuple[list[Any], Structure]:
-    """The Tensors and Variables in a structure; TapeArgumentError for anything else."""
+    """The Tensors and Variables in a structure, in which what has no derivative besides them stays;
+    TapeArgumentError for anything else."""
     leaves, structure = flatten(given)
-    for leaf in leaves:
-        if type(leaf) is Variable or (type(leaf) in TENSORS and leaf.type.form != "weak"):
+    varies = [
+        type(leaf) is Variable or (type(leaf) in TENSORS and leaf.type.form != "weak")
+        for leaf in leaves
+    ]
+    for leaf, is_source in zip(leaves, varies, strict=True):
+        if is_source or (any(varies) and argument not in ("target", "ys") and stays(leaf)):
             continue
         fix = "name the argument or the result of a computation on the tape."
         if type_of(leaf) is not None:
             fix = "make it a Tensor before computing with it: tj.constant(...)."
         got = a(type(leaf).__name__)
         raise fail("tape-argument", places.here(), call=call, argument=argument, got=got, fix=fix)
-    return leaves, structure
+    return [*itertools.compress(leaves, varies)], keep(structure, leaves, varies)
 
 
 def one_leaf(given: Any, argument: str, call: str) -> Any:

@@ -120,10 +120,3 @@ def write_plainly(call: Call, values: Sequence[Any]) -> None:
             leaf.value._write(value, leaf.name)
         else:
             leaf.value[...] = value.numpy()
-
-
-def plain_leaf(leaf: Any) -> Any:
-    """The array or number that plain Python would have for an eager Tensor."""
-    if type(leaf) not in TENSORS:
-        return leaf
-    return leaf._value.data if leaf.type.form == "weak" else leaf.numpy()

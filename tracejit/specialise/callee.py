@@ -194,13 +194,13 @@ class Callee:
         return None
 
     def differentiated(self, call: Call) -> frozenset[str]:
-        """The leaves of a call that the request differentiates by. Raises GradientError."""
+        """The floating leaves that the request differentiates by. Raises GradientError."""
         if not self.request.transform:
             return frozenset()
         numbers = call.rebuild(range(len(call.leaves)))
         chosen = selected(self.request, self.signature, numbers, self.name)
-        found = [number for _, value in chosen for number in flatten(value)[0]]
-        return frozenset(call.leaves[number].name for number in found)
+        found = [call.leaves[number] for _, value in chosen for number in flatten(value)[0]]
+        return frozenset(leaf.name for leaf in found if leaf.type and leaf.type.is_inexact)
 
     def record(self, arguments: dict[str, Any], recording: Recording, top: bool = True) -> Answer:
         """Answer the request for arguments some of whose leaves are Tensors of `recording`, at its

@@ -15,7 +15,7 @@ from tracejit.debug.notes import add_note, is_of_kernel
 from tracejit.ops.effects import CALLBACK
 from tracejit.runtime.identity import NotApart
 from tracejit.specialise import eager_mode
-from tracejit.specialise.arguments import check_containers, eager_source, plain_leaf, write_plainly
+from tracejit.specialise.arguments import check_containers, eager_source, write_plainly
 from tracejit.specialise.callee import Callee, Form
 from tracejit.specialise.kernel_table import KernelTable
 from tracejit.specialise.results import CommitFailed, own, taped_result
@@ -129,7 +129,7 @@ class Fallback(NamedTuple):
             check_containers(callee.signature, arguments, call, values)
         finally:
             write_plainly(call, values)
-        return found if taped else map_tree(plain_leaf, found)
+        return found if taped else map_tree(own, found)
 
     def _may_answer(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]

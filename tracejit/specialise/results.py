@@ -27,7 +27,7 @@ from tracejit.trace.record import Recording
 from tracejit.trace.selected import Selected
 from tracejit.trace.signature import leaf_names
 from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import LEAF, flatten, labels
+from tracejit.trace.trees import LEAF, flatten, labels, unflatten
 from tracejit.trace.variable import read_leaf
 
 Indices = tuple[int, ...]
@@ -150,22 +150,31 @@ def finish(
     """Close the recording of function `name`: the outputs of its graph are the value's arrays, the
     new values of Variables, and the gradients."""
     tensors: list[Tensor] = []
-    leaves: list[tuple[str, Any]] = []
-    names = leaf_names(list(labels(answer.value_structure, "out")), whole=True)
-    for leaf, label in zip(answer.value, names, strict=True):
+
+    def placed(leaf: Any, label: str) -> tuple[str, Any]:
         if type(leaf) is Selected:
             leaf.refuse("a result that a mask selects")
         if type(leaf) is np.ndarray:
             leaf = Tensor(recording.lift(leaf), recording)
         if type(leaf) not in TENSORS:
             _check_fixed(leaf, name)
-            leaves.append(("fixed", leaf))
-            continue
+            return "fixed", leaf
         leaf = Tensor(recording.lift(leaf), recording)
-        if answer.value_structure is not LEAF:
+        if label:
             leaf._value.name_result(label)
-        leaves.append(("result", len(tensors)))
         tensors.append(leaf)
+        return "result", len(tensors) - 1
+
+    names = leaf_names(list(labels(answer.value_structure, "out")), whole=True)
+    named = names if answer.value_structure is not LEAF else [""]
+    leaves = [placed(*one) for one in zip(answer.value, named, strict=True)]
+    marks = [object() for _ in answer.gradients]
+    numbers = {mark: number for number, mark in enumerate(marks)}
+    slope_tree = unflatten(answer.gradient_structure, marks) if request.transform else ()
+    slopes, slope_structure = flatten(slope_tree)
+    kept = [
+        ("gradient", numbers[leaf]) if type(leaf) is object else placed(leaf, "") for leaf in slopes
+    ]
     events = lasting_events(recording.events)
     first = len(tensors)
     tensors += [Tensor(value, recording) for event in events for value in event.values]
@@ -176,12 +185,21 @@ def finish(
     group: Indices = (0,) if request.transform else ()
     values = [_place(group, k, count) for k in range(count)]
     gradients = [_place((1,), k, total) for k in range(total)]
-    value_leaves = [(kind, values[k] if kind == "result" else k) for kind, k in leaves]
+
+    def at(leaf: tuple[str, Any]) -> tuple[str, Any]:
+        kind, known = leaf
+        places = {"result": values, "gradient": gradients}.get(kind)
+        return leaf if places is None else ("result", places[known])
+
     following = iter(values[first:])
     commits = [Commit(event, [next(following) for _ in event.values]) for event in events]
     return Finished(
         Recorded(graph, origin, count, sources, seed),
-        _outputs(answer, request, value_leaves, gradients),
+        _outputs(
+            Output(answer.value_structure, [*map(at, leaves)]),
+            Output(slope_structure, [*map(at, kept)]),
+            request,
+        ),
         [*values, *gradients],
         commits,
         group,
@@ -204,21 +222,15 @@ def _alike(one: Output, other: Output) -> bool:
     )
 
 
-def _outputs(
-    answer: Answer,
-    request: Request,
-    value_leaves: Sequence[tuple[str, Any]],
-    gradients: Sequence[Indices],
-) -> list[Output]:
-    """The outputs that the user sees, in order."""
-    value = Output(answer.value_structure, value_leaves)
+def _outputs(value: Output, found: Output, request: Request) -> list[Output]:
+    """The outputs that the user sees, in order: of the value, and of what was `found` by
+    differentiating."""
     if not request.transform:
         return [value]
-    found = Output(answer.gradient_structure, [("result", place) for place in gradients])
     if request.transform == "value_and_grad":
         return [value, found]
     if request.has_aux:
-        return [found, Output(answer.value_structure.children[1], value_leaves[1:])]
+        return [found, Output(value.structure.children[1], value.leaves[1:])]
     return [found]
 
 

@@ -83,6 +83,10 @@ class Structure(NamedTuple):
         return all(mine.is_like(its) for mine, its in pairs)
 
 
+class Kept:
+    """The class of a place in a structure where an object is that is no leaf: it stays."""
+
+
 LEAF = Structure(None)
 
 
@@ -99,7 +103,7 @@ def _keys(value: Any) -> tuple[Any, ...] | None:
     if kind is slice:
         return _SLICE
     if kind is set:
-        return () if all(map(_is_constant, value)) else None
+        return () if all(map(is_constant, value)) else None
     if hasattr(kind, "__tracejit_record__"):
         return None
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
@@ -109,10 +113,11 @@ def _keys(value: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def _is_constant(value: Any) -> bool:
-    """Return whether nothing about an element of a set can change, nor be differentiated."""
+def is_constant(value: Any) -> bool:
+    """Return whether nothing about an object can change, nor be differentiated: an element of a
+    set."""
     if type(value) in (tuple, frozenset):
-        return all(map(_is_constant, value))
+        return all(map(is_constant, value))
     return isinstance(value, _CONSTANTS) and not hasattr(type(value), "__tracejit_record__")
 
 
@@ -176,7 +181,56 @@ def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     return build(structure)
 
 
+def tuple_of(structures: Sequence[Structure]) -> Structure:
+    """The structure of a tuple of containers."""
+    return Structure(tuple, tuple(range(len(structures))), tuple(structures))
+
+
+def keep(structure: Structure, leaves: Sequence[Any], varies: Sequence[bool]) -> Structure:
+    """The structure whose only leaves are those that vary; the others are kept in their place.
+
+    >>> leaves, structure = flatten({"w": 1.0, "act": "tanh"})
+    >>> unflatten(keep(structure, leaves, [False, True]), [2.0])
+    {'w': 2.0, 'act': 'tanh'}
+    """
+    remaining = zip(leaves, varies, strict=True)
+
+    def walk(part: Structure) -> Structure:
+        if part.cls is not None:
+            return part._replace(children=tuple(map(walk, part.children)))
+        leaf, is_leaf = next(remaining)
+        return part if is_leaf else Structure(Kept, order=(Itself(leaf),))
+
+    return walk(structure)
+
+
+def leaves_like(structure: Structure, value: Any) -> list[Any] | None:
+    """The leaves of a container that is like `structure`, in whatever order its dicts list their
+    keys, without those in the place of what is kept; None where it differs."""
+    leaves, given = flatten(value)
+    remaining = iter(leaves)
+    found: list[Any] = []
+
+    def fits(mine: Structure, its: Structure) -> bool:
+        if mine.cls is Kept and its.cls is None:
+            return not _is_floating(next(remaining))
+        if mine.cls is not its.cls or mine.keys != its.keys:
+            return False
+        if mine.cls is None:
+            found.append(next(remaining))
+        return all(map(fits, mine.children, its.children))
+
+    return found if fits(structure, given) else None
+
+
+def _is_floating(leaf: Any) -> bool:
+    kind = getattr(getattr(leaf, "dtype", None), "kind", "")
+    return isinstance(leaf, (float, complex)) or kind in ("f", "c")
+
+
 def _assemble(part: Structure, values: list[Any]) -> Any:
+    if part.cls is Kept:
+        return part.order[0].value
     if part.cls in SEQUENCES:
         return part.cls(values)
     if part.cls is slice:
