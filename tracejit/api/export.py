@@ -40,6 +40,7 @@ def export(
     value are others; `misfit` says what is wrong without raising. `forward`, `backward` and
     `value_and_grad` are the bare functions.
 
+    Before the module is put in place it is imported and called once, with arguments like these.
     Beside it are written a stub (`.pyi`) with the shapes, and large constants (`.npz`). `tj.load`
     reads the module back. Existing files are replaced only where tracejit has written them and
     nobody has edited them, or with `overwrite`.

@@ -52,8 +52,9 @@ def broken(line: str, width: int = WIDTH) -> list[str]:
         lines += broken(f"{indent}    {item}", width)
     if len(closing) < 2:
         return [*lines, f"{indent}{closing}{end}"]
-    following, *others = broken(f"{indent}{closing[1:]}{end}", width)
-    return [*lines, indent + closing[0] + following.lstrip(), *others]
+    following, *others = broken(f"{indent}{closing[1:].lstrip()}{end}", width)
+    space = " " * closing[1:].startswith(" ")
+    return [*lines, indent + closing[0] + space + following.lstrip(), *others]
 
 
 def _parts(text: str) -> tuple[str, str, str]:

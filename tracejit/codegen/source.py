@@ -71,7 +71,7 @@ def _docstring(statement: str, indent: str) -> list[str]:
 def _printed(statement: str, indent: str) -> list[str]:
     """The lines of one statement, however long."""
     if "'" in statement or '"' in statement or not statement.isascii():
-        # How astor writes a string depends on what stands before it on the line.
+        # Words in a string, and names beyond ASCII, are no names of a shape.
         return _by_astor(statement, len(indent) // len(_INDENT))
     parts = _NAME.split(statement)
     names = parts[1::2]
@@ -96,7 +96,7 @@ def _by_astor(statement: str, depth: int) -> list[str]:
     if statement in _WITHOUT_EXPRESSION or statement.startswith(_NOTHING_TO_DROP):
         return [_INDENT * depth + statement]
     opens = statement.endswith(":")
-    generator = SourceGenerator(_INDENT, False, _double_quoted)
+    generator = SourceGenerator(_INDENT, False, _literal)
     generator.indentation = depth
     other = statement.startswith("elif ")  # parsed as the `if` that it ends in
     generator.visit(parse(statement[2 * other :] + " pass" * opens).body[0])
@@ -110,8 +110,9 @@ def _by_astor(statement: str, depth: int) -> list[str]:
     return text.split("\n")
 
 
-def _double_quoted(*args: Any, **options: Any) -> str:
-    """A string as astor writes it, in double quotes where that is as good."""
-    text: str = pretty_string(*args, **options)
-    plain = text.startswith("'") and '"' not in text and "\\" not in text
-    return f'"{text[1:-1]}"' if plain else text
+def _literal(text: Any, embedded: Any, before: str, *options: Any) -> str:
+    """A string as `repr` writes it, on one line, in double quotes where that is as good. Where
+    nothing stands before it, it is a docstring and keeps its lines."""
+    literal: str = repr(text) if before.strip() else pretty_string(text, embedded, before, *options)
+    plain = literal.startswith("'") and '"' not in literal and "\\" not in literal
+    return f'"{literal[1:-1]}"' if plain else literal

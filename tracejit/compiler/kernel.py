@@ -371,7 +371,7 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
 
 
 def _unusable(name: str, error: Exception) -> Exception:
-    problem = f"{type(error).__name__}: {error}".partition("\n")[0].rstrip(".")
+    problem = f"cannot be used: {type(error).__name__}: {error}".partition("\n")[0].rstrip(".")
     return fail("not-importable", None, name=name, problem=problem)
 
 

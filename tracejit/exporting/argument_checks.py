@@ -192,8 +192,8 @@ class Checks:
         elif isinstance(value, np.dtype):
             shown = f"numpy.{value!r}"
             test = f"{text} != {self.names.known('dtype', 'numpy')}({value.str!r})"
-        elif value is None or type(value) is bool:
-            test, shown = f"{text} is not {value!r}", repr(value)
+        elif value is None or value is Ellipsis or type(value) is bool:
+            test, shown = f"{text} is not {self.names.spelled(value)}", repr(value)
         else:
             shown = repr(value)
             cls = type(value)

@@ -18,6 +18,7 @@ from tracejit.cache.standalone import write_all
 from tracejit.exporting.checked_call import Baked, CallText, call_text
 from tracejit.exporting.exported_module import exported_text
 from tracejit.exporting.kernel_package import Member, member_name, package_files, stale_files
+from tracejit.exporting.rehearsal import rehearse
 from tracejit.exporting.spelling import cannot_export, is_atom, numpy_name
 from tracejit.exporting.stubs import Stub, stub_of
 from tracejit.ir.types import HANDLE, type_of
@@ -40,7 +41,7 @@ from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.draws import is_generator
 from tracejit.trace.events import Event
 from tracejit.trace.mutable_attributes import Attribute
-from tracejit.trace.signature import signature_of
+from tracejit.trace.signature import Call, signature_of
 from tracejit.trace.trees import LEAF
 from tracejit.trace.variable import Variable
 
@@ -90,7 +91,7 @@ def exported(
         specs = tuple(options.input_signature)
     callee = Callee(source.python, request, options, source.form)
     try:
-        found, given = _specialised(callee, source, specs, keywords)
+        found, given, described = _specialised(callee, source, specs, keywords)
         entry, name = found.entry, name or callee.name
         labels = _labels(entry, source.python)
         _check_effects(entry, name)
@@ -111,7 +112,9 @@ def exported(
     stub = stub_of(entry, call, found.kernel.module, request.transform != "")
     outer = [one.name for one in hidden]
     inputs = {k: v for k, v in found.kernel.signature["inputs"].items() if k not in outer}
-    return Exported(text, constants | call.constants, stub, inputs)
+    made = Exported(text, constants | call.constants, stub, inputs)
+    rehearse(name, made.files(""), target, found, described)
+    return made
 
 
 def write_module(file: Path, made: Exported, overwrite: bool) -> None:
@@ -140,9 +143,9 @@ def write_package(
 
 def _specialised(
     callee: Callee, source: Source, specs: tuple[Any, ...], keywords: dict[str, Any]
-) -> tuple[CompiledCall, list[str]]:
-    """The kernel for a call like this one, and the parameters that it passes. The numbers that it
-    passes stay arguments, unless Python reads them."""
+) -> tuple[CompiledCall, list[str], Call]:
+    """The kernel for a call like this one, the parameters that it passes, and the call. The numbers
+    that it passes stay arguments, unless Python reads them."""
     table = KernelTable()
     history = History(callee.name, table, False, callee.findings.closing)
     specialiser = Specialiser(
@@ -166,7 +169,7 @@ def _specialised(
     if found.entry.decisions and source.known is not None:
         # Calls before this one may have taken other branches.
         found = source.known.compiled_call(call) or found
-    return found, given
+    return found, given, call
 
 
 def _check_effects(entry: Entry, function: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from typing import Any
 
 from tracejit.exporting.spelling import Names, has_text, is_atom
 from tracejit.runtime.dispatch import Entry
@@ -40,6 +41,12 @@ class Parameters:
             self.leaves[parameter] = leaves
             found = paths(structure, parameter, names.key)
             self.texts |= {leaf.name: text for leaf, text in zip(leaves, found, strict=True)}
+        self.leaves = dict(sorted(self.leaves.items(), key=self._rank))
+
+    def _rank(self, passed: tuple[str, Any]) -> int:
+        """The place of a parameter among the others: what is passed by name stands behind stars."""
+        parameter = self.entry.signature.parameters[passed[0]]
+        return PARAMETER.KEYWORD_ONLY if self._is_keyword(parameter) else parameter.kind
 
     def _is_passed(self, parameter: str, leaves: Sequence[Leaf]) -> bool:
         structure = self.entry.call.structures[parameter]

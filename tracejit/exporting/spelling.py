@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.support.errors import TracejitError, fail
-from tracejit.support.words import attribute, is_name
+from tracejit.support.words import a, attribute, is_name
 from tracejit.trace import places
 from tracejit.trace.capture.descriptions import described
 from tracejit.trace.capture.exactness import ATOMS
@@ -53,8 +53,10 @@ class Names:
         """The text of a key of a container, or of a function in a path."""
         if key is getattr:
             return self.known("getattr")
-        if is_atom(key) or (type(key) is tuple and all(map(is_atom, key))):
-            return repr(key)
+        if is_atom(key):
+            return self.spelled(key)
+        if type(key) is tuple and all(map(is_atom, key)):
+            return f"({''.join(f'{self.spelled(one)}, ' for one in key)})"
         raise self.refused(
             f"the key {described(key)} of a container has no text",
             "use strings or numbers as keys.",
@@ -63,14 +65,31 @@ class Names:
     def spelled(self, value: Any) -> str:
         """The text of a number or constant of Python's, or of a NumPy scalar."""
         if isinstance(value, np.generic):
-            name = scalar_name(value.dtype)
-            return f"{self.known(name, 'numpy')}({self.spelled(value.item())})"
+            return self._scalar(value)
         if type(value) is complex:
             parts = f"{self.spelled(value.real)}, {self.spelled(value.imag)}"
             return f"{self.known('complex')}({parts})"
         if type(value) is float and not math.isfinite(value):
             return f"{self.known('float')}({repr(value)!r})"
-        return repr(value)
+        return self.known(repr(value)) if value is Ellipsis else repr(value)
+
+    def _scalar(self, value: Any) -> str:
+        """The text of a NumPy scalar."""
+        item, kind = value.item(), value.dtype.kind
+        if kind in "mM":
+            unit = value.dtype.str.partition("[")[2][:-1]
+            words = repr(str(value)) if kind == "M" else repr(int(value.astype(np.int64)))
+            text = f"{words}, {unit!r}" if unit else words
+        elif isinstance(value, np.longdouble):
+            text = repr(str(value))
+        elif is_atom(item):
+            text = self.spelled(item)
+        else:
+            raise self.refused(
+                f"it holds {a(type(value).__name__)}, {value}, which has no text",
+                "pass it as an argument, or convert it.",
+            )
+        return f"{self.known(scalar_name(value.dtype), 'numpy')}({text})"
 
 
 def cannot_export(function: str, problem: str, fix: str) -> TracejitError:
@@ -80,7 +99,7 @@ def cannot_export(function: str, problem: str, fix: str) -> TracejitError:
 
 def is_atom(value: Any) -> bool:
     """Return whether it is a number, a text or a constant of Python's."""
-    return type(value) in ATOMS
+    return type(value) in ATOMS or value is Ellipsis
 
 
 def numpy_name(value: Any) -> str | None:

@@ -218,4 +218,4 @@ class _Writer:
     def _without_shape(self, text: str) -> str:
         """The type whose name `text` is: arrays of several shapes in one container are one type."""
         known = self._aliases.get(text)
-        return text if known is None else known.partition("[")[2].rpartition(",")[0]
+        return text if known is None else known.partition("[")[2].rpartition(', "')[0]

@@ -28,16 +28,20 @@ class CompiledCall(NamedTuple):
         def take(*arrays: Any) -> NoReturn:
             raise _Taken(arrays)
 
-        entry: Any = self.call
-        target = self.entry.target
-        space = {name: take if x is target else x for name, x in entry.__globals__.items()}
-        asked = FunctionType(entry.__code__, space, None, entry.__defaults__)
-        asked.__kwdefaults__ = entry.__kwdefaults__
         try:
-            asked(*args, **kwargs)
+            self.with_target(take)(*args, **kwargs)
         except _Taken as taken:
             return taken.arrays
         raise LookupError(f"the call does not fit {self.kernel!r}")
+
+    def with_target(self, target: Callable[..., Any]) -> Callable[..., Any]:
+        """The entry with another function in the place of the kernel's."""
+        entry: Any = self.call
+        own = self.entry.target
+        space = {name: target if x is own else x for name, x in entry.__globals__.items()}
+        made = FunctionType(entry.__code__, space, None, entry.__defaults__)
+        made.__kwdefaults__ = entry.__kwdefaults__
+        return made
 
 
 class _Taken(Exception):

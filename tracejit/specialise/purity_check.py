@@ -21,7 +21,7 @@ from tracejit.support.config import setting
 from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.trace import places
 from tracejit.trace.capture.descriptions import described
-from tracejit.trace.capture.exactness import ATOMS
+from tracejit.trace.capture.exactness import exact_key, is_own
 from tracejit.trace.capture.reads import reads_of
 from tracejit.trace.decisions import Failed
 
@@ -137,11 +137,11 @@ def _results(run: RecordedCall, numbers: dict[Value, int]) -> Iterator[tuple[Any
         for kind, leaf in output.leaves:
             if kind == "result":
                 yield leaf, "an array"
-            elif type(leaf) in ATOMS:
-                yield (type(leaf), repr(leaf)), described(leaf)
             else:
-                compared = getattr(type(leaf), "__eq__", None) is not object.__eq__
-                yield (type(leaf), leaf if compared else None), described(leaf)
+                yield (
+                    exact_key(leaf) if is_own(type(leaf), "__eq__") else type(leaf),
+                    described(leaf),
+                )
     for commit in run.finished.commits:
         known = commit.event.argument or id(commit.event.variable)
         yield (known, commit.places), "another assignment"

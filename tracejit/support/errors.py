@@ -352,7 +352,7 @@ ERRORS: dict[str, Row] = {
     ),
     "not-importable": Row(
         NotImportableError,
-        "the module {name}, which was just generated, cannot be used: {problem}.",
+        "the module {name}, which was just generated, {problem}.",
         "this is a mistake of tracejit, not of your code.",
         "report it, with what TRACEJIT_DUMP=source prints.",
     ),

@@ -92,7 +92,7 @@ def _key(value: Any, met: dict[int, tuple[int, Any]]) -> Any:
         return value
     if kind in _PLAIN:
         return kind, value
-    if kind in (float, complex):
+    if kind in (float, complex, np.longdouble, np.clongdouble):  # the latter have idle bits
         return kind, repr(value)
     if issubclass(kind, np.generic):
         return kind, value.dtype.str, value.tobytes()
