@@ -53,14 +53,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TracejitError as error:
         complain(f"{type(error).__name__}: {_without_our_line(error)}")
         return 1
-    except BrokenPipeError:
-        # The reader has seen enough (`tracejit show KEY | head`). Python flushes once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has seen enough: `tracejit show KEY | head`
+        _write_no_more()
         return 1
+    except OSError as error:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _write_no_more()
+        complain(": ".join([str(x) for x in (error.filename, error.strerror) if x] or [str(error)]))
+        return 2
+    except (MemoryError, RecursionError):
+        complain("there is not enough memory for this")
+        return 2
     except KeyboardInterrupt:
         sys.stderr.write("\n")  # a progress bar may be there
         complain("interrupted")
         return 130
+
+
+def _write_no_more() -> None:
+    """Let Python, which flushes once more at exit, write nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _without_our_line(error: TracejitError) -> TracejitError:

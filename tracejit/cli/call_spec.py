@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -21,7 +23,7 @@ from tracejit.cli.output import Refusal
 from tracejit.specialise.function import Function
 from tracejit.support.options import nearest
 from tracejit.trace.signature import EXAMPLE, TensorSpec, signature_of
-from tracejit.trace.trees import map_tree
+from tracejit.trace.trees import flatten, map_tree
 
 SPEC_HELP = 'describe the arguments, as in a call: "w=f8[3], x=f8[10,3]"'
 WRT_HELP = "differentiate these arguments: names or numbers (0)"
@@ -33,6 +35,15 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "Generator": lambda: np.random.default_rng(0),
 }
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "c16", "c8", "b1"]
+
+
+LONGEST = 10_000
+"""The characters of a description, at most."""
+SHOWN = 200
+MOST_AXES = 64
+MOST_BYTES = 2**40
+MOST_DRAWN = 2**32
+DOUBLE = 8
 
 
 class Given(NamedTuple):
@@ -56,50 +67,71 @@ def parsed(texts: Sequence[str]) -> Given:
     text = ", ".join(part.strip().rstrip(",") for part in texts)
     written = re.sub(r"(\w)\[\s*\]", r"\1[()]", text)
     try:
+        if len(written) > LONGEST:
+            raise MemoryError
         call = ast.parse(f"f({written})", mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise Refusal(_explained(text, "it does not read as the arguments of a call.")) from None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise Refusal(_explained(text, "it does not read as the arguments of a call."))
     try:
         args = tuple(map(_value, call.args))
-        return Given(args, {str(each.arg): _value(each.value) for each in call.keywords})
+        given = {each.arg: _value(each.value) for each in call.keywords if each.arg}
     except ValueError as error:
         raise Refusal(_explained(text, str(error))) from None
+    if len(given) < len(call.keywords):
+        raise Refusal(_explained(text, "it gives no name, or one twice."))
+    return Given(args, given)
 
 
 def _explained(text: str, problem: str) -> str:
-    return f'--spec "{text}": {problem} Write it as in a call: --spec "w=f8[3], x=f8[10,3]".'
+    shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return f'--spec "{shown}": {problem} Write it as in a call: --spec "w=f8[3], x=f8[10,3]".'
 
 
-def _value(node: ast.expr) -> Any:
-    """The argument that an expression describes."""
+def _value(node: ast.expr, depth: int = 0) -> Any:
+    """The argument that an expression describes, inside of so many others."""
+    if depth > MOST_AXES:
+        raise ValueError("it is nested too deeply.")
+    inner = functools.partial(_value, depth=depth + 1)
     match node:
         case ast.Name(id=name) if name in OBJECTS:
             return OBJECTS[name]()
         case ast.Name(id=name):
             return _dtype(name).type(1)
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=sizes)):
-            return TensorSpec(map(_size, sizes), _dtype(name))
+            return _spec(name, sizes)
         case ast.Subscript(value=ast.Name(id=name), slice=size):
-            return TensorSpec([_size(size)], _dtype(name))
+            return _spec(name, [size])
         case ast.Dict(keys=keys, values=values) if None not in keys:
             names = [_key(key) for key in keys if key is not None]
-            return dict(zip(names, map(_value, values), strict=True))
+            return dict(zip(names, map(inner, values), strict=True))
         case ast.List(elts=parts):
-            return [_value(part) for part in parts]
+            return list(map(inner, parts))
         case ast.Tuple(elts=parts):
-            return tuple(_value(part) for part in parts)
+            return tuple(map(inner, parts))
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
         raise ValueError(f"{ast.unparse(node)} is no description of an argument.") from None
 
 
+def _spec(name: str, nodes: Sequence[ast.expr]) -> TensorSpec:
+    """The array that a type and sizes describe."""
+    sizes, dtype = list(map(_size, nodes)), _dtype(name)
+    if len(sizes) > MOST_AXES:
+        raise ValueError(f"an array has at most {MOST_AXES} axes.")
+    if math.prod(1 if size is None else size for size in sizes) * dtype.itemsize > MOST_BYTES:
+        raise ValueError(f"{name}{sizes} is larger than any array in memory.")
+    return TensorSpec(sizes, dtype)
+
+
 def _key(node: ast.expr) -> Any:
     """The key of a dict that an expression stands for."""
     try:
-        return ast.literal_eval(node)
+        key = ast.literal_eval(node)
+        hash(key)
+        return key
     except (ValueError, TypeError):
         text = ast.unparse(node)
         raise ValueError(f"{text} is no key of a dict: write {text!r}, in quotes.") from None
@@ -107,9 +139,12 @@ def _key(node: ast.expr) -> Any:
 
 def _dtype(name: str) -> np.dtype[Any]:
     try:
-        return np.dtype(name)
-    except TypeError:
+        found = np.dtype(name)
+    except (TypeError, DeprecationWarning):
         raise ValueError(f"{name} is no type of NumPy's. {nearest(name, DTYPES)}") from None
+    if found.kind not in "biufc":
+        raise ValueError(f"{name} is no type of numbers. {nearest(name, DTYPES)}")
+    return found
 
 
 def _size(node: ast.expr) -> int | None:
@@ -124,6 +159,9 @@ def _size(node: ast.expr) -> int | None:
 def with_arrays(given: Given) -> Given:
     """The arguments with a random array for each TensorSpec."""
     rng = np.random.default_rng(0)
+    specs = [leaf.type for leaf in flatten(given)[0] if type(leaf) is TensorSpec]
+    if sum(math.prod(one.shape) for one in specs) * DOUBLE > MOST_DRAWN:
+        raise MemoryError
 
     def drawn(leaf: Any) -> Any:
         if type(leaf) is not TensorSpec:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from tracejit.cli import demonstration, gradient_check, health, inspection, inventory, shipping
+from tracejit.support.words import printable
 from tracejit.version import __version__
 
 Run: TypeAlias = Callable[[argparse.Namespace], int]
@@ -18,6 +19,14 @@ EXIT_CODES = """exit codes:
   130  interrupted by Ctrl-C"""
 
 FAMILIES = (demonstration, inspection, inventory, shipping, gradient_check, health)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong without the control characters of the words that it got."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it, and end with exit code 2."""
+        super().error(printable(message))
 
 
 class Commands:
@@ -44,7 +53,7 @@ class Commands:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of `tracejit`: of the parsed arguments, `run` is the command's function."""
-    made: Any = argparse.ArgumentParser(
+    made: Any = Parser(
         prog="tracejit",
         description="Gradients of plain NumPy functions, as NumPy code.",
         epilog=f"`tracejit COMMAND --help` shows examples.\n\n{EXIT_CODES}",

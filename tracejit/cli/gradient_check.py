@@ -15,7 +15,7 @@ import numpy as np
 from tracejit.api.differences import Settings, Slopes, in_form
 from tracejit.cli.arguments_made import attempts, leaves, saved_arguments
 from tracejit.cli.numbers_given import positive
-from tracejit.cli.output import Refusal, duration, print_json
+from tracejit.cli.output import Refusal, duration, print_json, say
 from tracejit.compiler.kernel import Kernel, load
 
 ELEMENTS = 20
@@ -111,17 +111,17 @@ def _checked(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.json:
         return answer
     inputs: Mapping[str, str] = kernel.signature["inputs"]
-    print(f"{'kernel':<11} {kernel.name}")
-    print(f"{'arguments':<11} {'  '.join(map(' '.join, inputs.items()))}  ({drawn})")
+    say(f"{'kernel':<11} {kernel.name}")
+    say(f"{'arguments':<11} {'  '.join(map(' '.join, inputs.items()))}  ({drawn})")
     for name, one in compared.items():
         agree = "element agrees" if one.elements == 1 else "elements agree"
         told = f"{one.elements} {agree} with finite differences"
         if one.wrong:
             told = f"{one.wrong} of {one.elements} elements are wrong; {one.worst}"
-        print(f"{'gradient':<11} {name}: {told}")
+        say(f"{'gradient':<11} {name}: {told}")
     if not compared:
-        print(f"{'gradient':<11} none: it computes the value alone")
-    print(f"{'time':<11} {'  '.join(f'{name} {duration(each)}' for name, each in times.items())}")
+        say(f"{'gradient':<11} none: it computes the value alone")
+    say(f"{'time':<11} {'  '.join(f'{name} {duration(each)}' for name, each in times.items())}")
     return answer
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tracejit.cache.settings import location, size_limit
 from tracejit.cli.inventory import damage, store, total
-from tracejit.cli.output import Refusal, print_json, size
+from tracejit.cli.output import Refusal, print_json, say, size
 from tracejit.runtime.processors import default_threads, processors
 from tracejit.support.config import SETTINGS, setting, source_of, unknown_variables
 from tracejit.support.errors import TracejitError
@@ -40,7 +40,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
         print_json({**topics, "settings": _values(), "problems": problems})
     else:
         for topic, text in [*lines, *(("problem", problem) for problem in problems)]:
-            print(f"{topic:<13} {text}".rstrip())
+            say(f"{topic:<13} {text}".rstrip())
     return 1 if problems else 0
 
 

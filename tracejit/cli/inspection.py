@@ -14,7 +14,16 @@ from tracejit.cache.key import key_of
 from tracejit.cli.arguments_made import arguments_for
 from tracejit.cli.call_spec import WRT_HELP, Given, add_spec, chosen, given_for, with_arrays
 from tracejit.cli.inventory import KEY_HELP, find, function_of, store
-from tracejit.cli.output import WIDE, Refusal, complain, has_colours, print_json, terminal_width
+from tracejit.cli.output import (
+    WIDE,
+    Refusal,
+    complain,
+    escaped,
+    has_colours,
+    print_json,
+    say,
+    terminal_width,
+)
 from tracejit.cli.side_by_side import SHOWN, UserCode, column_of, functions_in, painter, rows, table
 from tracejit.cli.targets import TARGET_HELP, is_target, load_target, reporting
 from tracejit.compiler.kernel import Kernel
@@ -114,7 +123,7 @@ def _shown_function(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
         if not arguments.json and not arguments.html:
             _print_kernel(f, kernel, code, profile, arguments)
     if arguments.html and not arguments.json:
-        print(f"wrote {arguments.html}")
+        say(f"wrote {arguments.html}")
     user = None if code is None else {"file": code.file, "line": code.first, "lines": code.lines}
     return {"function": f.name, "user_code": user, "html": arguments.html, "kernels": shown}
 
@@ -132,10 +141,12 @@ def _print_kernel(
     profile: Any,
     arguments: argparse.Namespace,
 ) -> None:
+    if code is not None:
+        code = code._replace(lines=[escaped(line, sys.stdout) for line in code.lines])
     if arguments.graph:
-        print(print_graph(kernel.graph))
+        say(print_graph(kernel.graph))
     elif profile is not None:
-        print(profile)
+        say(str(profile))
     elif terminal_width() >= WIDE:
         columns = [column_of(kernel.source, name) for name in SHOWN]
         columns = [blocks for blocks in columns if blocks]
@@ -148,7 +159,7 @@ def _print_kernel(
             print("\nThe module has value_and_grad, too: `tracejit show ... | less`")
     else:
         if code is not None:
-            print(f"# {_place(code)}", *code.lines, "", sep="\n")
+            say("\n".join([f"# {_place(code)}", *code.lines, ""]))
         _print_code(kernel.source)
 
 
@@ -214,9 +225,9 @@ def user_code(f: Function[..., Any]) -> UserCode | None:
 def _print_code(text: str, language: str = "python") -> None:
     paint = _painter(language)
     if paint is None:
-        sys.stdout.write(text)
+        say(text, end="")
     else:
-        print(paint(text))
+        print(paint(escaped(text, sys.stdout)))
 
 
 def _painter(language: str) -> Any:
@@ -253,5 +264,5 @@ def _explain(arguments: argparse.Namespace) -> int:
         names = [kernel.name for kernel in f.kernels]
         print_json({"function": f.name, "kernels": names, "explanation": text.splitlines()})
     else:
-        print(text)
+        say(text)
     return 0

@@ -14,7 +14,7 @@ from tracejit.cache.key import key_of
 from tracejit.cache.settings import location
 from tracejit.cache.store import Store, StoredKernel
 from tracejit.cli.numbers_given import amount, days
-from tracejit.cli.output import Refusal, complain, date, kernels, print_json, size, timestamp
+from tracejit.cli.output import Refusal, complain, date, kernels, print_json, say, size, timestamp
 from tracejit.support.errors import KernelError
 from tracejit.support.options import nearest
 
@@ -73,8 +73,8 @@ def _ls(arguments: argparse.Namespace) -> int:
     width = max((len(entry.name) for entry in entries), default=0)
     for entry in entries:
         damage = "" if entry.intact else "  damaged"
-        print(f"{entry.name:{width}}  {size(entry.bytes):>9}  {date(entry.mtime):16}{damage}")
-    print(total(entries))
+        say(f"{entry.name:{width}}  {size(entry.bytes):>9}  {date(entry.mtime):16}{damage}")
+    say(total(entries))
     return 0
 
 
@@ -113,7 +113,7 @@ def _path(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"path": path})
     else:
-        print(path)
+        say(path)
     return 0
 
 
@@ -130,7 +130,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         listed = [record(entry) | {"problem": damaged.get(entry.name)} for entry in entries]
         print_json({"kernels": listed, "damaged": len(damaged)})
     else:
-        print(*damaged.values(), total(entries), sep="\n")
+        say("\n".join([*damaged.values(), total(entries)]))
     return 1 if damaged else 0
 
 
@@ -142,7 +142,7 @@ def _prune(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"removed": removed, "kernels": len(left), "bytes": sum(e.bytes for e in left)})
     else:
-        print(f"removed {kernels(removed)}; {total(left)}")
+        say(f"removed {kernels(removed)}; {total(left)}")
     return 0
 
 

@@ -8,7 +8,9 @@ import shutil
 import sys
 import time
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TextIO
+
+from tracejit.support.words import printable
 
 WIDE = 100
 """The columns that a terminal needs for columns side by side."""
@@ -25,7 +27,19 @@ class Refusal(Exception):
 
 def complain(text: str) -> None:
     """Tell the user that something is wrong, or worth knowing, on stderr."""
-    print(f"tracejit: {text}", file=sys.stderr)
+    print(f"tracejit: {escaped(text, sys.stderr)}", file=sys.stderr)
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Print what a command answers."""
+    print(escaped(text, sys.stdout), end=end)
+
+
+def escaped(text: str, stream: TextIO) -> str:
+    """`text` as `stream` may get it: the user's names and lines do not move a terminal's cursor."""
+    if not stream.isatty():
+        return text
+    return "\n".join(map(printable, text.expandtabs(4).split("\n")))
 
 
 def print_json(data: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tracejit.api.export import export
 from tracejit.cli.call_spec import WRT_HELP, add_spec, chosen, given_for
-from tracejit.cli.output import print_json
+from tracejit.cli.output import print_json, say
 from tracejit.cli.targets import TARGET_HELP, load_target, reporting
 
 
@@ -54,5 +54,5 @@ def _export(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"function": f.name, "files": files, "grad": grad, "check": check})
     else:
-        print(f"wrote {', '.join(files)}; try: tracejit check {arguments.output}")
+        say(f"wrote {', '.join(files)}; try: tracejit check {arguments.output}")
     return 0

@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
 from tracejit.cli.output import Refusal
@@ -24,6 +24,8 @@ from tracejit.support.errors import TracejitError
 from tracejit.support.options import nearest
 from tracejit.trace.places import PACKAGE
 
+LIBRARY = str(Path(traceback.__file__).parent)
+PACKAGES = "site-packages"
 TARGET_HELP = "a function: package.module:function, or file.py:function"
 
 
@@ -35,18 +37,20 @@ def is_target(word: str) -> bool:
 def load_target(word: str) -> Function[..., Any]:
     """The compiled function that a word names; a plain one is compiled."""
     where, _, name = word.rpartition(":")
-    if not where or not name:
+    is_file = where.endswith(".py")
+    if not name or not (is_file or all(map(str.isidentifier, where.split(".")))):
         raise Refusal(f"{word!r} does not name a function. Write MODULE:FUNCTION, as train:loss.")
     module = _module(where)
     found: Any = module
     for part in name.split("."):
         members = [key for key in dir(found) if not key.startswith("_")]
         choices = [key for key in members if callable(inspect.getattr_static(found, key, None))]
-        try:
-            found = getattr(found, part)
-        except AttributeError:
-            hint = f" {nearest(part, choices)}" if choices else ""
-            raise Refusal(f"{where} has no function {name}.{hint}") from None
+        with reporting(f"reading {name}"):
+            try:
+                found = getattr(found, part)
+            except AttributeError:
+                hint = f" {nearest(part, choices)}" if choices else ""
+                raise Refusal(f"{where} has no function {name}.{hint}") from None
     if not callable(found):
         raise Refusal(f"{word} is {type(found).__name__}, which cannot be called")
     return found if isinstance(found, Function) else function(found)
@@ -96,19 +100,31 @@ def reporting(action: str) -> Iterator[None]:
     except SystemExit as error:
         raise Refusal(f"{action} ended the program: SystemExit({error.code!r})", 1) from None
     except BaseException as error:
+        if isinstance(error, OSError) and not _is_users(error):
+            raise
         raise Refusal(f"{action} failed:\n{users_lines(error)}", 1) from None
 
 
-def users_lines(error: BaseException) -> str:
-    """The traceback of `error` without the frames of tracejit and of the import system."""
-    kept = [
+def _is_users(error: OSError) -> bool:
+    """Return whether a line of the user's has led to an error of the system's."""
+    files = [frame.f_code.co_filename for frame, _ in _frames(error)]
+    return not all(file.startswith(LIBRARY) and PACKAGES not in file for file in files)
+
+
+def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
+    """The frames of `error`, with their lines, outside of tracejit and of the import system."""
+    return [
         (frame, line)
         for frame, line in traceback.walk_tb(error.__traceback__)
         if not frame.f_code.co_filename.startswith((PACKAGE, "<frozen importlib"))
         and not frame.f_code.co_filename.startswith((importlib.__file__, contextlib.__file__))
     ]
+
+
+def users_lines(error: BaseException) -> str:
+    """The traceback of `error` without the frames of tracejit and of the import system."""
     chain: TracebackType | None = None
-    for frame, line in reversed(kept):
+    for frame, line in reversed(_frames(error)):
         chain = TracebackType(chain, frame, frame.f_lasti, line)
     shown = error.with_traceback(chain)
     return "".join(traceback.format_exception(type(shown), shown, chain, chain=False)).rstrip()
