@@ -20,6 +20,7 @@ import dask  # noqa: E402
 from dask.delayed import Delayed  # noqa: E402
 
 import tracejit.dask as td  # noqa: E402
+from tracejit.support.errors import ArgumentError  # noqa: E402
 
 RNG = np.random.default_rng(22)
 X = RNG.normal(size=(97, 5))
@@ -267,3 +268,14 @@ def test_the_user_meets_their_own_line() -> None:
 def test_stages_can_be_printed() -> None:
     program = td.value_and_grad(loss).stages(W, blocks(X), blocks(Y))
     assert "def forward(" in str(program) and "on every block" in str(program)
+
+
+@pytest.mark.parametrize("make", [td.function, td.value_and_grad, td.grad])
+def test_unknown_rows_are_refused_with_the_cure(make: Any) -> None:
+    x = da.from_array(np.arange(8.0), chunks=4)
+    some = x[x > 2.0]
+    total = make(lambda w, x: np.sum(w * x["some"]))
+    with pytest.raises(ArgumentError, match=r"not known[\s\S]*compute_chunk_sizes\(\)"):
+        total(1.5, {"some": some})
+    known = some.compute_chunk_sizes()
+    total(1.5, {"some": known})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -159,7 +160,9 @@ def _specs(axes: Mapping[int, int]) -> Callable[[Any], Any]:
             return leaf
         if id(leaf) not in found:
             axis = axes.get(id(leaf))
-            shape = [EXAMPLE if k == axis else size for k, size in enumerate(leaf.shape)]
+            # Sizes that Dask does not know are refused by the names that this gives.
+            sizes = [EXAMPLE if math.isnan(size) else size for size in leaf.shape]
+            shape = [EXAMPLE if k == axis else size for k, size in enumerate(sizes)]
             found[id(leaf)] = TensorSpec(shape, leaf.dtype)
         return found[id(leaf)]
 

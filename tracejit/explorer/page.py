@@ -12,6 +12,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from functools import cache
+from importlib import resources
 from pathlib import Path
 
 from tracejit.explorer.highlight import escaped
@@ -35,7 +36,7 @@ _KEYS = {
 @cache
 def asset(name: str) -> str:
     """The text of a file beside this one."""
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return resources.files("tracejit.explorer").joinpath(name).read_text(encoding="utf-8")
 
 
 def page_of(title: str, subtitle: str, stories: Sequence[Story]) -> str:

@@ -11,6 +11,7 @@ import re
 import sys
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import FrameType
 from typing import Any
 
@@ -20,7 +21,7 @@ from tracejit.ops.op import HANDLERS
 from tracejit.trace import places
 
 _FOLDER = str(Path(np.__file__).parents[1] / "scipy")
-_AREAS = {one.stem for one in Path(__file__).parents[1].joinpath("scipy").glob("[a-z]*.py")}
+_AREAS = {one.name for one in iter_modules([str(Path(__file__).parents[1] / "scipy")])}
 _RECORDS = {"fft": "fourier"}
 """The module of `tracejit.ops.scipy` that records a package, where it has another name."""
 _MATH_CALL = re.compile(r"\bmath\.(\w+)\(")

@@ -1,0 +1,46 @@
+"""The package imported from a zip file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import tracejit
+
+PROGRAM = """
+import numpy as np
+import scipy.linalg
+import tracejit as tj
+
+assert ".zip" in tj.__file__
+
+def loss(w):
+    return np.sum(np.tanh(w) ** 2)
+
+f = tj.value_and_grad(loss)
+f(np.ones(3))
+assert "<style>" in f.to_html()
+try:
+    tj.grad(lambda a: scipy.linalg.cholesky(a)[0, 0])(np.eye(2))
+except TypeError as error:
+    print(error)
+"""
+
+
+def test_pages_and_hints_need_no_files(tmp_path: Path) -> None:
+    root = Path(tracejit.__file__).parent
+    packed = tmp_path / "tracejit.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for file in root.rglob("*"):
+            if file.is_file() and file.suffix != ".pyc":
+                archive.write(file, file.relative_to(root.parent))
+    environment = {**os.environ, "PYTHONPATH": str(packed), "TRACEJIT_CACHE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "tracejit.scipy.linalg.cholesky" in done.stdout
