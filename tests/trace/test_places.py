@@ -386,3 +386,67 @@ def test_lines_that_hold_anything_are_cited(tmp_path: Path) -> None:
 def test_fewer_lines_than_statements_are_no_error() -> None:
     source = SourceFile(["if 1:\n    x = 1; y = 2\n    z = 3\n"])
     assert source.text(3) == ""
+
+
+def library(tmp_path: Path, text: str) -> Any:
+    """The functions of an installed package with this text."""
+    file = tmp_path / "site-packages" / "library.py"
+    file.parent.mkdir()
+    file.write_text(text)
+    space: dict[str, Any] = {"__name__": "library", "np": np}
+    exec(compile(text, str(file), "exec"), space)
+    return space
+
+
+LIBRARY = """
+def mean(values):
+    return inner(values)
+
+def inner(values):
+    return float(values[0])
+
+def mapped(f, values):
+    return [f(one) for one in values]
+"""
+
+
+@pytest.mark.parametrize("mode", ["recorded", "taped"])
+def test_an_error_in_a_library_names_the_users_line_first(tmp_path: Path, mode: str) -> None:
+    space = library(tmp_path, LIBRARY)
+
+    def helper(x: Any) -> Any:
+        return space["mean"](x * 2.0)  # the user's
+
+    def f(x: Any) -> Any:
+        return helper(x) * 3.0
+
+    with pytest.raises(tj.TracejitError) as caught:
+        run(f, mode)
+    told = [line for line in str(caught.value).splitlines() if ".py:" in line]
+    assert [line.split()[0].partition(":")[0] for line in told] == ["test_places.py", "library.py"]
+    assert "# the user's" in told[0] and "float(values[0])" in told[1]
+
+
+def test_a_function_that_a_library_calls_is_the_users(tmp_path: Path) -> None:
+    space = library(tmp_path, LIBRARY)
+    with pytest.raises(tj.TracejitError) as caught:
+        run(lambda x: space["mapped"](lambda one: float(x[0]) * one, [1.0])[0], "recorded")
+    assert "library.py" not in str(caught.value) and "test_places.py:" in str(caught.value)
+
+
+def test_a_function_of_a_library_has_lines_of_its_own(tmp_path: Path) -> None:
+    space = library(tmp_path, LIBRARY)
+    with pytest.raises(tj.TracejitError) as caught:
+        run(space["mean"], "recorded")
+    assert "library.py:6" in str(caught.value) and "test_places.py" not in str(caught.value)
+
+
+def run(f: Callable[[Any], Any], mode: str) -> None:
+    """Call `f` while it is recorded, or on a tape."""
+    if mode == "recorded":
+        tj.grad(f)(VECTOR)
+        return
+    x = tj.constant(VECTOR)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        f(x)

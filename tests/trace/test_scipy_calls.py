@@ -36,12 +36,26 @@ CALLS: dict[str, tuple[Any, str, str]] = {
     "fft": (lambda x: scipy.fft.fft(x), "fft.fft", f"write `{T}.fft.fft(x)`"),
     "stats": (lambda x: scipy.stats.norm.logpdf(x), "stats", f"take the function from {T}.stats"),
     "another package": (lambda x: scipy.interpolate.CubicSpline(VECTOR, x),
-                        "interpolate.CubicSpline", "outside the function, or let Python"),
+                        "interpolate.CubicSpline", "tj.primitive"),
     "not recorded": (lambda x: scipy.linalg.null_space(x), "linalg.null_space",
-                     "outside the function, or let Python"),
+                     "tj.primitive"),
     "calling back": (lambda x: scipy.integrate.quad(lambda t: t * x[0], 0, 1), "integrate.quad",
                      "outside the function"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_tape_names_the_same_cure(name: str) -> None:
+    f, called, fix = CALLS[name]
+    x = tj.constant(SPD)
+    with pytest.raises(tj.TracejitError) as caught, tj.GradientTape() as tape:
+        tape.watch(x)
+        f(x)
+    what, line, *_, advice = str(caught.value).splitlines()
+    assert what.startswith(f"scipy.{called} would take ")
+    assert line.startswith("  test_scipy_calls.py:")
+    if sys.version_info >= (3, 11):
+        assert fix in advice
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -986,3 +986,21 @@ def test_an_index_that_needs_a_value_is_no_write_into_a_plain_array() -> None:
 
     with pytest.raises(tj.TracejitError, match="needs a value"):
         tj.function(f)(np.arange(3.0))
+
+
+@pytest.mark.parametrize("mode", ["recorded", "taped", "tape in a function"])
+def test_a_write_into_a_plain_array_names_the_cure(mode: str) -> None:
+    def fills(t: Any) -> Any:
+        h = np.zeros(2)
+        h[0], h[1] = t[0], t[0] * t[1]
+        return np.sum(h**2)
+
+    def taped(t: Any) -> Any:
+        with tj.GradientTape() as tape:
+            tape.watch(t)
+            y = fills(t)
+        return tape.gradient(y, t)
+
+    calls = {"recorded": tj.grad(fills), "tape in a function": tj.function(taped)}
+    with pytest.raises(InPlaceError, match=r"import tracejit\.numpy"):
+        calls.get(mode, lambda x: taped(tj.constant(x)))(np.array([1.0, 2.0]))

@@ -22,10 +22,9 @@ from tracejit.cli.output import Refusal
 from tracejit.specialise.function import Function, function
 from tracejit.support.errors import TracejitError
 from tracejit.support.options import nearest
+from tracejit.trace.files import is_library
 from tracejit.trace.places import PACKAGE
 
-LIBRARY = str(Path(traceback.__file__).parent)
-PACKAGES = "site-packages"
 TARGET_HELP = "a function: package.module:function, or file.py:function"
 
 
@@ -108,7 +107,7 @@ def reporting(action: str) -> Iterator[None]:
 def _is_users(error: OSError) -> bool:
     """Return whether a line of the user's has led to an error of the system's."""
     files = [frame.f_code.co_filename for frame, _ in _frames(error)]
-    return not all(file.startswith(LIBRARY) and PACKAGES not in file for file in files)
+    return not all(map(is_library, files))
 
 
 def _frames(error: BaseException) -> list[tuple[FrameType, int]]:

@@ -21,7 +21,7 @@ from tracejit.eager.targets import (
 )
 from tracejit.eager.window_gradient import gradient_rows, source_gradients, unit_cotangents
 from tracejit.ir.graph import Value
-from tracejit.support.errors import fail
+from tracejit.support.errors import fail, without_frames
 from tracejit.support.words import a
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
@@ -30,6 +30,7 @@ from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder
+from tracejit.trace.writes import refusal_behind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,8 +62,7 @@ class GradientTape:
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         """A tape that records nothing before it is entered."""
-        self._persistent = persistent
-        self._accessed = watch_accessed_variables
+        self._persistent, self._accessed = persistent, watch_accessed_variables
         self._window = Window(watch_accessed_variables)
         self._recorder: Recorder | None = None
         self._active = False
@@ -79,9 +79,11 @@ class GradientTape:
         self._open()
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._active:
             self._close()
+        if refusal := refusal_behind(error):
+            raise without_frames(refusal, places.PACKAGE) from None
 
     def _open(self) -> None:
         assert self._recorder is not None

@@ -38,7 +38,7 @@ from tracejit.trace.tape_window import Whole
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.wrapped import has_wrapped_inside, unwrapped
-from tracejit.trace.writes import is_write, plain_write
+from tracejit.trace.writes import refusal_behind
 
 Outcome = tuple[Any, BaseException | None]
 """The answer of a call, or the error as the user sees it."""
@@ -179,17 +179,8 @@ class Fallback(NamedTuple):
         if isinstance(error, CommitFailed):
             assert error.__cause__ is not None
             return error.__cause__
-        if type(error) is TypeError and str(error).startswith("Iterator operand is"):
-            words = {"function": "np.nditer", "problem": "NumPy asks for the array itself"}
-            fix = "take it from `import tracejit.numpy as np`."
-            frame = places.frame_that_raised(error)
-            where = None if frame is None else places.where(frame)
-            return shown(fail("unsupported-call", where, **words, fix=fix))
-        if isinstance(error.__cause__, TracejitError):
-            if isinstance(error, SystemError):  # C code went on after the refusal
-                return shown(error.__cause__)
-            if is_write(error):
-                return shown(plain_write(error.__cause__))
+        if refusal := refusal_behind(error):
+            return shown(refusal)
         misfit = self.callee.misfit(error, args, kwargs)
         if misfit is not None:
             return shown(misfit)

@@ -177,23 +177,25 @@ class GraphError(TracejitError, ValueError):
 
 class Where(NamedTuple):
     """A line of the user's: file, absolute line, text, and columns (0-based, end exclusive) where
-    known."""
+    known. `behind` is the line of a library that runs for it."""
 
     filename: str
     lineno: int
     text: str
     column: int | None = None
     end_column: int | None = None
+    behind: Where | None = None
 
     def __str__(self) -> str:
         """The line as errors show it, with a caret under the expression where columns are known."""
         head = f"{file_name(self.filename)}:{self.lineno}   "
         line = visible(self.text.strip())
+        behind = "" if self.behind is None else f"\n{self.behind}"
         if self.column is None or self.end_column is None or not line:
-            return f"  {head}{line}"
+            return f"  {head}{line}{behind}"
         start = self.column - (len(self.text) - len(self.text.lstrip()))
         caret = "^" * max(1, self.end_column - self.column)
-        return f"  {head}{line}\n  {' ' * (len(head) + start)}{caret}"
+        return f"  {head}{line}\n  {' ' * (len(head) + start)}{caret}{behind}"
 
 
 def without_frames(error: BaseException, package: str) -> BaseException:

@@ -25,7 +25,7 @@ GRADIENT_ERRORS: dict[str, Row] = {
         ValueNeededError,
         "{call} would take {name} off the tape that records it.",
         "what is computed from the number would be a constant, and its gradient would be lost.",
-        "compute with NumPy functions on {name} itself, or say {name}.numpy() to mean a constant.",
+        "{fix} Or say {name}.numpy() to mean a constant.",
     ),
     "written-later": Row(
         InPlaceError,

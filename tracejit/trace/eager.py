@@ -30,6 +30,7 @@ from tracejit.trace.probes import Probe
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.replays import RegionRun, Replay
+from tracejit.trace.scipy_calls import ON_TAPE, value_refused
 from tracejit.trace.tape_window import Window, parameters_as_text
 from tracejit.trace.tensor import TENSORS, Tensor
 
@@ -355,7 +356,7 @@ class Eager(threading.local, Recorder):
         if current_recording() is not None or any(window.knows(value) for window in self.windows):
             name = self.name_of(value)
             name = "t" if name == "an array" else name
-            raise self.value_refused("taped", call.format(name), name=name)
+            raise value_refused("taped", self.here(), call.format(name), ON_TAPE, name=name)
         return value.data
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:

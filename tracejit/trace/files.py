@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
 import sys
+import sysconfig
 from types import CodeType
 from typing import Any
 
@@ -46,6 +48,13 @@ def shown_file(filename: str, module: str) -> str:
     if module == "__main__" or getattr(sys.modules.get(module), "__file__", None) == filename:
         return parts[-1]
     return "/".join(wanted) + ".py"
+
+
+@functools.cache
+def is_library(filename: str) -> bool:
+    """Return whether code in this file is Python's own, or of an installed package."""
+    folders = (sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib"))
+    return filename.startswith((*folders, "<frozen ")) or "site-packages" in filename
 
 
 def origin_of(function: Any, name: str) -> Origin:

@@ -29,7 +29,7 @@ from tracejit.support.errors import TracejitError, Where, fail, without_frames
 from tracejit.support.options import unknown_option
 from tracejit.support.parsing import parse
 from tracejit.support.words import file_name
-from tracejit.trace.files import shown_file
+from tracejit.trace.files import is_library, shown_file
 from tracejit.trace.positions import Position, positions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -400,8 +400,28 @@ def at_the_users_line(function: F) -> F:
 
 
 def here() -> Where | None:
-    """The user's running line."""
-    return where(user_frame())
+    """The user's running line; where a library runs for it, the library's line behind that."""
+    frame = user_frame()
+    own = _own_frame(frame)
+    found = where(own)
+    return found if found is None or own is frame else found._replace(behind=where(frame))
+
+
+def _own_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame outside of libraries that has led to `frame`. Where the recorded function
+    is a library's, it is the innermost one in its file."""
+    passed, outer = [], frame
+    while outer is not None and (not is_internal(outer) or not _is_ours(outer)):
+        if not is_library(outer.f_code.co_filename):
+            return outer
+        passed.append(outer)
+        outer = outer.f_back
+    file = passed[-1].f_code.co_filename if outer is not None else None
+    return next((one for one in passed if one.f_code.co_filename == file), frame)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(PACKAGE)
 
 
 def line() -> str:
@@ -424,13 +444,3 @@ def where_of(place: Location | None, files: dict[Location, tuple[str, int]]) -> 
     """The absolute line of a recorded location."""
     found = None if place is None else files.get(place._replace(note=""))
     return None if place is None or found is None else Where(*found, place.text)
-
-
-def name_of_array(array: np.ndarray) -> str:
-    """The name that a local variable of the running function has for an array like this one."""
-    frame = user_frame()
-    for name, local in (frame.f_locals if frame is not None else {}).items():
-        if type(local) is np.ndarray and local.shape == array.shape and local.dtype == array.dtype:
-            if local.tobytes() == array.tobytes():
-                return name
-    return "an array"

@@ -43,7 +43,7 @@ from tracejit.trace.memory import owner_of_view, seal
 from tracejit.trace.namer import Namer
 from tracejit.trace.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.scipy_calls import foreign_call
+from tracejit.trace.scipy_calls import ON_TAPE, value_refused
 from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import TENSORS, Tensor, tensor_of
 
@@ -326,9 +326,8 @@ class Recording(Recorder):
     def _needed(self, value: Value, call: str, fix: str, why: str = FROZEN) -> TracejitError:
         name, type = self.name_of(value), value.type
         call = call.format(name if name != "an array" else "t")
-        foreign, instead = foreign_call()
-        call, fix = foreign or call, instead or fix
-        return self.value_refused("value-needed", call, name=name, type=type, why=why, fix=fix)
+        words = {"name": name, "type": type, "why": why}
+        return value_refused("value-needed", self.here(), call, fix, **words)
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
         """`convert` of what `value` is in this call: what is recorded from here on is recorded for
@@ -378,7 +377,8 @@ class Recording(Recorder):
         for value in values:
             if value in self.reads:
                 line, name = self.reads[value][1], self.name_of(value)
-                raise fail("taped", line or self.here(), call=f"reading {name}", name=name)
+                words = {"call": f"reading {name}", "name": name, "fix": ON_TAPE}
+                raise fail("taped", line or self.here(), **words)
         return super().as_sources(values)
 
     # Regions

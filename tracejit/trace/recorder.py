@@ -33,7 +33,6 @@ from tracejit.trace.reruns import MustKeepApart
 from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.wrapped import array_of, noun_of
-from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
 
 class Moment(NamedTuple):
@@ -389,18 +388,8 @@ class Recorder:
     def name_of(self, value: Value) -> str:
         """The user's name for a value, for errors."""
         if isinstance(value, Constant):
-            return (
-                constant_text(value) if value.type.size == 1 else places.name_of_array(value.data)
-            )
+            return constant_text(value) if value.type.size == 1 else _name_of_array(value.data)
         return value.label or value.name or "an array"
-
-    def value_refused(self, row: str, call: str, **words: Any) -> TracejitError:
-        """The error `row` for `call` of Python's, which needs a value; where an element of a plain
-        array is assigned, the error for that."""
-        if elements := places.assigned_elements():
-            words = {"target": PLAIN, "fix": USE_NAMESPACE}
-            return fail("write", self.here(), call=f"{elements} = ...", **words)
-        return fail(row, self.here(), call=call, **words)
 
     def plain_operand(self, operand: Any) -> Any:
         """Convert an operand as NumPy does: a number of a subclass (IntEnum) to a NumPy scalar, an
@@ -443,3 +432,13 @@ class Recorder:
                 fix=fix,
             )
         return fail(shape_row(error), self.here(), call=call, problem=error, fix=fix)
+
+
+def _name_of_array(array: np.ndarray) -> str:
+    """The name that a local variable of the running function has for an array like this one."""
+    frame = places.user_frame()
+    for name, local in (frame.f_locals if frame is not None else {}).items():
+        if type(local) is np.ndarray and local.shape == array.shape and local.dtype == array.dtype:
+            if local.tobytes() == array.tobytes():
+                return name
+    return "an array"

@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.ops.op import HANDLERS
+from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.trace import places
+from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
 _FOLDER = str(Path(np.__file__).parents[1] / "scipy")
 _AREAS = {one.name for one in iter_modules([str(Path(__file__).parents[1] / "scipy")])}
@@ -27,21 +29,32 @@ _RECORDS = {"fft": "fourier"}
 _MATH_CALL = re.compile(r"\bmath\.(\w+)\(")
 # Functions of math that have another name in NumPy.
 _OF_NUMPY = {"fabs": "abs", "fsum": "sum"}
+ON_TAPE = "compute with NumPy's functions on the Tensor itself."
 BY_PYTHON = (
-    "keep the call outside the function, or let Python make it at every call: "
-    "y = tj.callback(f, x, result=tj.TensorSpec(shape)), in a tj.custom_gradient that returns "
-    "its derivative."
+    "keep the call outside the function, or make it an operation of its own: "
+    "call g = tj.primitive(f) instead, with its derivative by tj.register_gradient(g)."
 )
 
 
-def foreign_call() -> tuple[str, str]:
+def value_refused(
+    row: str, where: Where | None, call: str, fix: str, **words: Any
+) -> TracejitError:
+    """The error `row` for `call` of Python's, which needs a value; where the user's line assigns
+    an element of a plain array, or calls what no protocol dispatches, the error for that."""
+    if elements := places.assigned_elements():
+        return fail("write", where, call=f"{elements} = ...", target=PLAIN, fix=USE_NAMESPACE)
+    foreign, instead = _foreign_call()
+    return fail(row, where, call=foreign or call, fix=instead or fix, **words)
+
+
+def _foreign_call() -> tuple[str, str]:
     """The function that the user's line calls, and what to do instead; empty for none that is
     known."""
     if called := _scipy_called():
         return called, _instead_of(called)
     if iterator := _iterator_called():
         return iterator, f"take {iterator} from `import tracejit.numpy as np`."
-    line = places.here()
+    line = places.where(places.user_frame())
     text = "" if line is None else line.text[line.column or 0 : line.end_column]
     found = _MATH_CALL.search(text)
     if found is None:
@@ -91,7 +104,7 @@ def _instead_of(called: str) -> str:
 
 def _line(function: str) -> str:
     """The user's running call, with `function` for what it calls."""
-    line = places.here()
+    line = places.where(places.user_frame())
     if line is not None and line.column is not None:
         text = line.text[line.column : line.end_column]
         called, bracket, rest = text.partition("(")

@@ -51,17 +51,22 @@ def _refuse(call: str) -> NoReturn:
     raise fail("write", places.here(), call=call, target=PLAIN, fix=USE_NAMESPACE)
 
 
-def is_write(error: BaseException) -> bool:
-    """Return whether NumPy has raised `error`, assigning a Tensor to elements of a plain array."""
-    return type(error) is ValueError and str(error).startswith("setting an array element")
-
-
-def plain_write(error: TracejitError) -> TracejitError:
-    """The error of NumPy's assignment of a Tensor to elements of a plain array, which failed for
-    `error`."""
-    if not isinstance(error, ValueNeededError):
-        return error
-    return fail("write", error.where, call="a[...] = ...", target=PLAIN, fix=USE_NAMESPACE)
+def refusal_behind(error: BaseException | None) -> TracejitError | None:
+    """The error of tracejit's for which NumPy has raised `error`: it assigns a Tensor to elements
+    of a plain array, or went on after a refusal, or asks for the array itself."""
+    if type(error) is TypeError and str(error).startswith("Iterator operand is"):
+        words = {"function": "np.nditer", "problem": "NumPy asks for the array itself"}
+        frame = places.frame_that_raised(error)
+        where = None if frame is None else places.where(frame)
+        fix = "take it from `import tracejit.numpy as np`."
+        return fail("unsupported-call", where, **words, fix=fix)
+    cause = None if error is None else error.__cause__
+    if not isinstance(cause, TracejitError):
+        return None
+    is_write = type(error) is ValueError and str(error).startswith("setting an array element")
+    if is_write and isinstance(cause, ValueNeededError):
+        return fail("write", cause.where, call="a[...] = ...", target=PLAIN, fix=USE_NAMESPACE)
+    return cause if is_write or isinstance(error, SystemError) else None
 
 
 def castable(v: Any, x: Any, casting: str = "same_kind") -> Any:
