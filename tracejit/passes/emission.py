@@ -15,6 +15,7 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.control_flow import ControlFlow
 from tracejit.ops.op import OPS, Op
 from tracejit.support.cost_model import costs
 
@@ -63,15 +64,20 @@ def emit(
 def fold(
     graph: Graph, op: Op, operands: tuple[Value, ...], params: dict[str, Any], type: ArrayType
 ) -> Value | None:
-    """A small result of constants alone is a constant."""
+    """A small result of constants alone is a constant; loops and conditions run at each call."""
     for value in operands:
         if not isinstance(value, Constant):
             return None
-    if not operands or type.sizes is not None or type.size > costs().folded_elements or op.effect:
+    if not operands or type.sizes is not None or type.size > costs().folded_elements:
+        return None
+    if op.effect or isinstance(op, ControlFlow):
         return None
     numbers = [value.data for value in operands]
-    with np.errstate(all="ignore"):
-        constant = graph.constant(op.evaluate(*numbers, **params))
+    try:
+        with np.errstate(all="ignore"):
+            constant = graph.constant(op.evaluate(*numbers, **params))
+    except (ArithmeticError, ValueError, IndexError):
+        return None  # every call is to raise, not the compiler
     return constant if constant.type is type else None
 
 

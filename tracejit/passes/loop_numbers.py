@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ops.control_flow import ControlFlow
 from tracejit.support.cost_model import costs
 
 
@@ -48,7 +49,8 @@ def _computed(body: Graph, given: set[Value]) -> list[Node]:
     known, nodes = set(given), []
     for node in body.nodes:
         is_number = len(node.results) == 1 and node.results[0].type.form == "weak"
-        if is_number and not node.op.effect and node.operands:
+        is_operation = not node.op.effect and not isinstance(node.op, ControlFlow)
+        if is_number and is_operation and node.operands:
             if all(_is_in(value, known) for value in node.operands):
                 nodes.append(node)
                 known.add(node.results[0])
