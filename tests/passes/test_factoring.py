@@ -520,3 +520,14 @@ def test_a_sign_within_a_factor_that_stays_is_not_counted_twice() -> None:
     expected = interpret(bounded, *inputs)[0]
     found = interpret(verify(factor_sums(bounded)), *inputs)[0]
     np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_terms_may_divide_alone() -> None:
+    """A second derivative whose terms are `1 / x` has no factor to multiply by a number."""
+
+    def f(x: Any) -> Any:
+        other = lambda: tj.cond(x < -1.0, lambda: np.log(-x) * x, lambda: x)  # noqa: E731
+        return tj.cond(x > 0.0, lambda: np.log(x) * x, other)
+
+    second = tj.grad(tj.grad(f))
+    np.testing.assert_allclose([second(x) for x in (2.0, -4.0, -0.5)], [0.5, -0.25, 0.0])

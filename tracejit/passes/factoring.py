@@ -314,7 +314,8 @@ class _Sum:
         """The cost of multiplying a term by a number, where one is in it at no cost."""
         if multiple == 1.0 or term.product.number != 1.0:
             return 0
-        return min([self._place(one.value) for one in term.product.factors if not one.divides])
+        factors = [one.value for one in term.product.factors if not one.divides]
+        return min(map(self._place, factors), default=cost(self.node.results[0].type))
 
     def _place(self, value: Value) -> int:
         """The cost of multiplying a value by a number, or the operand that it is a linear function
