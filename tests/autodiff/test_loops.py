@@ -252,3 +252,30 @@ def test_loops_of_one_step_and_of_none() -> None:
         value, gradient = tj.value_and_grad(f)(np.full(size, 3.0))
         assert value == (8.0 if size else 2.0)
         np.testing.assert_array_equal(gradient, expected)
+
+
+def test_a_loop_on_a_condition_that_is_the_same_at_each_step_of_another() -> None:
+    """What it stacks is a list of the graph around, whose cotangent is a sum over the steps."""
+
+    def f(x: Any, repeat: Any) -> Any:
+        slope = np.tanh(0.5 * x)
+
+        def outer(u: Any) -> Any:
+            v = repeat(
+                lambda v: np.sum(v[0]) > 0.0, lambda v: (v[0] - 0.3, v[1] + slope * v[0]), (x, x)
+            )
+            return u[0] - 0.3, u[1] + v[1] * v[1]
+
+        return np.sum(repeat(lambda u: np.sum(u[0]) > 0.0, outer, (x, x))[1])
+
+    def in_python(test: Any, body: Any, value: Any) -> Any:
+        while test(value):
+            value = body(value)
+        return value
+
+    for x in (np.float64(1.0), np.array([1.0, 0.5])):
+        found, expected = [
+            tj.grad(lambda x, each=each: np.sum(tj.grad(lambda x: f(x, each))(x) ** 2))(x)
+            for each in (tj.while_loop, in_python)
+        ]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)

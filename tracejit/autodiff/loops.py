@@ -23,13 +23,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tracejit.autodiff.fitting import derivative_type, like
 from tracejit.autodiff.loop_arrays import at_once
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Subgraph, needed_for
-from tracejit.ops.control_flow import While, loop_inputs
+from tracejit.ops.control_flow import ZERO_ROWS, While, loop_inputs
 from tracejit.ops.marker_ops import inputs_of
 from tracejit.trace.conditions import zeros
 from tracejit.trace.loops import (
@@ -39,6 +37,7 @@ from tracejit.trace.loops import (
     emit_loop,
     emit_while,
     in_region,
+    most_of,
     placeholder,
     results_of,
     take_out,
@@ -147,8 +146,9 @@ class LoopDerivative:
             zeros(recording, bar.type) if finals[k] is None else like(finals[k], bar)
             for k, bar in zip(carried, bars, strict=True)
         ]
+        around = dict(zip(self.body.inputs, self.operands, strict=False))
         initial += [
-            zeros(recording, totals[v].type, negative=True)
+            _nothing_yet(recording, around[v], totals[v])
             if known.get(v) is None
             else like(known[v], totals[v])
             for v in sums
@@ -298,7 +298,7 @@ class LoopDerivative:
         if isinstance(node.op, While):
             count: Any = recording.lift(Tensor(node.results[self.count - 1], recording))
             count = Tensor(count, recording)
-            return LoopRange(None, backwards, np.max(count) if count.shape else count)
+            return LoopRange(None, backwards, most_of(count) if count.shape else count)
         length, reverse = node.params["length"], node.params["reverse"] != backwards
         number = self.operands[-1] if length is None else None
         is_checkpoint, size = node.params.get("checkpoint", False), node.params.get("size")
@@ -333,10 +333,18 @@ class LoopDerivative:
     def _total(self, value: Value) -> Tensor:
         """A placeholder for the sum of the cotangents of a value so far; NumPy's sums of 0-d arrays
         are scalars."""
-        type = value.type if value.type.shape else value.type.with_form("scalar")
+        is_number = value.type.form != "list" and not value.type.shape
+        type = value.type.with_form("scalar") if is_number else value.type
         return self._named(placeholder(self.recording, type), value)
 
     def _named(self, tensor: Tensor, value: Value) -> Tensor:
         """A cotangent of `value`, called after it."""
         tensor._value.derived = value, "_bar"
         return tensor
+
+
+def _nothing_yet(recording: Any, operand: Tensor, total: Tensor) -> Any:
+    """The beginning of a sum of cotangents of an operand."""
+    if total.type.form == "list":
+        return ZERO_ROWS(operand)
+    return zeros(recording, total.type, negative=True)

@@ -22,7 +22,8 @@ for negative numbers, the last for those that are too large.
 stack_row(value, number=k) is in the schedule of a body alone: it writes a row of the array that the
 loop stacks in place k.
 
-add_rows(x, y) adds two lists row by row.
+add_rows(x, y) adds two lists row by row; zero_rows(x) are the negative zeros that such a sum begins
+with.
 """
 
 from __future__ import annotations
@@ -325,4 +326,11 @@ ADD_ROWS: Op = defop(
     jvp=(lambda v, out, x, y: v, lambda v, out, x, y: v),
     batch=lambda moved, x, y: ADD_ROWS(x, y),
     source="[a + b for a, b in zip({0}, {1})]",
+)
+ZERO_ROWS: Op = defop(
+    name="zero_rows",
+    infer=lambda x: x,
+    vjp=(),
+    batch=lambda moved, x: ZERO_ROWS(x),
+    source="[-np.zeros_like(row) for row in {0}]",
 )

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Placeholder, Subgraph, dependents, needed_for, values_around
 from tracejit.ir.types import WEAK_TYPES, ArrayType
@@ -207,6 +209,11 @@ def _called_after(results: list[Tensor], carried: Sequence[Value]) -> list[Tenso
     for result, value in zip(results, carried, strict=False):
         result._value.derived = value.derived or (value, "")
     return results
+
+
+def most_of(counts: Any) -> Any:
+    """The largest of the numbers of steps of the elements of a batch, which may be empty."""
+    return np.max(counts, initial=0) if 0 in counts.shape else np.max(counts)
 
 
 def results_of(found: Any) -> list[Tensor]:
