@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.exceptions import NoGradientError
+from tracejit.support.exceptions import NoGradientError, ValueNeededError
 
 X = np.arange(6.0).reshape(3, 2) + 0.5
 W = np.array([0.3, -0.7])
@@ -292,3 +292,34 @@ def test_transforms_around() -> None:
     for transform in (tj.grad, tj.hessian, lambda f: lambda x: tj.hvp(f, (x,), (x,))):
         close(transform(mapped)(X), transform(plain)(X))
     close(tj.jacobian(tj.vmap(loss))(X), tj.jacobian(lambda x: np.stack([loss(r) for r in x]))(X))
+
+
+BUILTINS = {
+    "abs": lambda x: abs(x),
+    "sum": lambda x: sum(x),
+    "sum of several": lambda x: sum([x[0], x[1] * 2.0]),
+    "pow": lambda x: pow(x, 3),
+    "divmod": lambda x: divmod(x, 0.3)[1],
+    "reversed": lambda x: next(reversed(x)),
+}
+
+
+@pytest.mark.parametrize("name", BUILTINS)
+def test_functions_of_python(name: str) -> None:
+    f = BUILTINS[name]
+    close(tj.vmap(f)(X), rows(f, X))
+
+
+CHOOSING = {
+    "np.maximum": lambda x: max(x[0], 0.0),
+    "np.minimum": lambda x: min(x[0], x[1]),
+    "np.any": lambda x: any(x > 0),
+    "np.all": lambda x: all([x[0] > 0, x[1] > 0]),
+    "np.sort": lambda x: sorted(x)[0],
+}
+
+
+@pytest.mark.parametrize("instead", CHOOSING)
+def test_functions_of_python_that_choose_are_refused_with_those_of_numpy(instead: str) -> None:
+    with pytest.raises(ValueNeededError, match=instead):
+        tj.vmap(CHOOSING[instead])(X)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests import random_batches
 from tests.rows import each_row
 
 R = np.random.default_rng(0)
@@ -68,6 +69,54 @@ def all_in_one(x: Any) -> Any:
     return c + np.sum(ys**2)
 
 
+def doubled(x: Any) -> Any:
+    """A loop that never ends at zero."""
+    return tj.while_loop(lambda v: v * v < 10.0, lambda v: 2.0 * v, x)
+
+
+def doubled_but_zero(x: Any) -> Any:
+    return tj.cond(x == 0.0, lambda: 1.0 - x, lambda: doubled(x) * doubled(x * x))
+
+
+def doubled_in_steps(x: Any) -> Any:
+    """A loop in a loop, which never ends for an element that is done."""
+    return tj.while_loop(lambda v: v > 0.5, lambda v: 2.0 * v / doubled(v - 0.5), x)
+
+
+def secant(a: Any) -> Any:
+    """A step divides by zero once an element is done."""
+
+    def step(pair: Any) -> Any:
+        x, y = pair
+        fx, fy = x * x - a, y * y - a
+        return y, y - fy * (y - x) / (fy - fx)
+
+    return tj.while_loop(lambda p: abs(p[1] - p[0]) > 0.0, step, (a, a + 1.0))[1]
+
+
+def inverse(x: Any) -> Any:
+    return tj.cond(x[0] != 0, lambda: np.linalg.inv(np.outer(x, x) + np.diag(x))[0], lambda: x)[1]
+
+
+def element(x: Any) -> Any:
+    """An element that is there for some alone."""
+    n = np.argmax(x)
+    return tj.cond(n < 3, lambda: np.take(x * x, n + 1), lambda: x[0])
+
+
+def the_same_inside(x: Any, p: Any) -> Any:
+    """A choice and a loop that are the same for all, in a side that differs."""
+
+    def inner(y: Any) -> Any:
+        def step(c: Any) -> Any:
+            return c[0] - 0.3, c[1] + y / c[0]
+
+        return tj.while_loop(lambda c: c[0] > 0.0, step, (p, 0.0 * p))[1]
+
+    other = lambda: tj.cond(p > 0.5, lambda: np.sqrt(p), lambda: p * inner(x))  # noqa: E731
+    return tj.cond(x > 0.0, lambda: inner(x) + inner(p), other)
+
+
 CASES = {
     "a choice that differs": Case(choice, (X,)),
     "a choice that is the same": Case(choice_of_another, (X, P), (0, None)),
@@ -78,6 +127,16 @@ CASES = {
     "a condition and a count": Case(growth, (X,)),
     "a condition that is the same": Case(so_many_steps, (X,)),
     "one in the other": Case(all_in_one, (X,)),
+    "a loop for some": Case(doubled_but_zero, (np.array([0.3, 0.0, -1.0, 4.0, 0.0]),)),
+    "a loop for none": Case(doubled_but_zero, (np.zeros(3),)),
+    "a loop for those that are not done": Case(
+        doubled_in_steps, (np.array([0.75, 1.0, 0.0, 5.0]),)
+    ),
+    "a division by zero for those that are done": Case(secant, (np.array([1.0, 2.0, 9.0]),)),
+    "an error for some": Case(inverse, (np.array([[1.0, 2.0], [0.0, 0.0], [3.0, -2.0]]),)),
+    "an element for some": Case(element, (X,)),
+    "the same inside of a choice": Case(the_same_inside, (P, np.float64(0.4)), (0, None)),
+    "another inside of a choice": Case(the_same_inside, (P, np.float64(0.8)), (0, None)),
 }
 
 
@@ -137,3 +196,48 @@ def test_a_loop_goes_on_until_no_element_does() -> None:
     np.testing.assert_allclose(f(np.array([1.0, 4.0])), [1.0, 2.0])
     assert "while " in f.source
     assert "where(" in f.source
+
+
+def test_no_warning_is_for_an_element_that_takes_another_side() -> None:
+    def root(x: Any) -> Any:
+        return tj.cond(x > 0, lambda: np.sqrt(x) / x, lambda: 0.0 * x)
+
+    x = np.array([4.0, 0.0, -1.0])
+    np.testing.assert_array_equal(tj.vmap(root)(x), [0.5, 0.0, -0.0])
+    np.testing.assert_array_equal(tj.vmap(tj.grad(root))(x), [-0.0625, 0.0, 0.0])
+
+
+def test_nan_of_other_elements_reach_no_derivative() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(tj.vmap(lambda x: tj.cond(x < 9.0, lambda: x * x, lambda: 0.0 * x))(x))
+
+    np.testing.assert_array_equal(tj.grad(f)(np.array([2.0, np.nan])), [4.0, 0.0])
+    hessian = tj.jacfwd(tj.grad(lambda x: np.sum(tj.vmap(secant)(x) ** 2)))(np.array([4.0, 2.0]))
+    np.testing.assert_allclose(hessian, np.zeros((2, 2)), atol=1e-12)
+
+
+def test_linear_sides_are_computed_for_all() -> None:
+    f = tj.vmap(lambda x: tj.cond(x > 0, lambda: 2.0 * x + 1.0, lambda: -x))
+    np.testing.assert_array_equal(f(np.array([1.0, -2.0])), [3.0, 2.0])
+    assert " if " not in f.source.rpartition('"""')[2]
+
+
+@pytest.mark.parametrize("size", [0, 2])
+def test_batches_of_batches_of_loops_for_some(size: int) -> None:
+    x = np.array([0.3, 0.0, -1.0])[:size] * np.array([[1.0], [0.0]])
+    each = np.array([doubled_but_zero(one) for one in x.ravel()]).reshape(x.shape)
+    np.testing.assert_allclose(tj.vmap(tj.vmap(doubled_but_zero))(x), each)
+    of_all = tj.grad(lambda x: np.sum(tj.vmap(tj.vmap(doubled_but_zero))(x)))
+    slopes = np.array([tj.grad(doubled_but_zero)(one) for one in x.ravel()]).reshape(x.shape)
+    np.testing.assert_allclose(of_all(x), slopes)
+
+
+@each_row("seed", range(3))
+def test_random_functions(seed: int) -> None:
+    random_batches.check(random_batches.Source(seed, 2))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(1000, 1300))
+def test_nightly_random_functions(seed: int) -> None:
+    random_batches.check(random_batches.Source(seed, 3))

@@ -50,8 +50,9 @@ def cond(
     same containers of the same shapes and dtypes; a Python number takes the dtype that the other
     side has.
 
-    Under `tj.vmap`, a predicate that differs between elements computes both sides for all elements
-    and chooses with `np.where`.
+    Under `tj.vmap`, a predicate that differs between elements computes each side for all elements
+    at once and chooses with `np.where`. An element that does not take a side is replaced in it by
+    one that does: it causes no error and no warning there, and its nan reach no derivative.
 
     Raises ArgumentError where the predicate is no scalar, or results of the sides differ, naming
     the leaf.
@@ -122,7 +123,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     the number of steps is known, `tj.fori_loop` needs less memory.
 
     Under `tj.vmap`, a condition that differs between elements goes on until it holds for none;
-    elements that are done keep their values.
+    elements that are done keep their values, and no further step is computed on these.
 
     Raises ArgumentError where `value` changes its structure, a shape or a dtype, naming the leaf,
     or the condition is no scalar.

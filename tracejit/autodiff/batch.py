@@ -60,7 +60,7 @@ class Batch:
         self.size = size
         self.known: dict[Value, Value] = {}
         self._regions: dict[int, int] = {}
-        self._is_in_body = is_in_body
+        self.is_in_body = is_in_body
         self._loops = BatchedLoops(recording, size, self.nested, is_in_body)
 
     def placeholder(self, whole: Tensor) -> Tensor:
@@ -208,7 +208,7 @@ class Batch:
             with self.recorded():
                 ones = [None if g is None else self.placeholder(g) for g in cotangents]
                 answers = marker.rule(*ones)
-            if self._is_in_body:  # whose values for one element are nowhere
+            if self.is_in_body:  # whose values for one element are nowhere
                 graph.remove([n for n in graph.nodes[start:] if self._differs(n)])
             return [None if answer is None else self.everywhere(answer) for answer in answers]
 

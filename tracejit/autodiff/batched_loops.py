@@ -9,7 +9,8 @@ A loop that extends another is batched as an extension of what that has become.
 
 Where the condition of a loop differs between the elements, the loop goes on until it holds for
 none; where the number of steps differs, it is the largest. Elements that are done keep what they
-have, by `np.where`.
+have, by `np.where`. In a step that may do harm, such an element is replaced by one that is not
+done, as in the side of a condition that it does not take.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.batched_conditions import chosen_by
+from tracejit.autodiff.batched_conditions import chosen_by, guarded, is_harmless
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.subgraph import Subgraph, dependents, needed_for, values_around
 from tracejit.ir.types import ArrayType
 from tracejit.ops.control_flow import loop_inputs
-from tracejit.trace.loops import Side, placeholder, results_of, take_out
+from tracejit.trace.loops import Side, most_of, placeholder, results_of, take_out
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
@@ -106,24 +107,32 @@ class BatchedLoops:
         test: Subgraph | None = node.params.get("condition")
         first, count = node.params["invariants"], node.params["carried"]
         carried = body.inputs[first : first + count]
-        differing, is_masked = _differing(node, moved)
+        replaces = self.is_in_body or node.op.effect
+        differing, is_masked = _differing(
+            node, moved, replaces and node.params.get("length") is None
+        )
         batch = self.nested()
         pairs = list(zip(body.inputs[:-1], operands, strict=False))
         batch.known.update((v, x._value) for v, x in pairs[:first] if v in differing)
         start = len(recording.graph.nodes)
         inputs = [self._input(value, batch.known, differing) for value, _ in pairs[first:]]
         inputs.append(body.inputs[-1])
+        state = dict(batch.known)
         tests = self.nested()
-        tests.known.update(batch.known)
+        tests.known.update(state)
+        if is_masked:
+            going = self._going(node, operands, tests)
+            if self.size != 0 and not is_harmless(body.nodes):
+                wholes = zip(state, self._tensors(*state.values()), strict=True)
+                batch.known.update((value, guarded(going, x)._value) for value, x in wholes)
         batch.extend(body.nodes)
         outputs = [
             self._next(batch, out, value) if value in differing else out
             for out, value in zip(body.outputs, carried, strict=False)
         ]
         if is_masked:
-            going = self._going(node, operands, tests)
             outputs = [
-                chosen_by(going, *self._tensors(out, batch.known[value]))._value
+                chosen_by(going, *self._tensors(out, state[value]))._value
                 for out, value in zip(outputs, carried, strict=True)
             ]
         outputs += [batch.known.get(value, value) for value in body.outputs[count:]]
@@ -158,7 +167,7 @@ class BatchedLoops:
                 np.moveaxis(x, 0, 1) if value in differing and x.type.form != "list" else x
                 for value, x in pairs[first + count :]
             ]
-            arguments += [np.max(x) if is_masked else x for x in operands[len(pairs) :]]
+            arguments += [most_of(x) if is_masked else x for x in operands[len(pairs) :]]
         whole, *conditions = [
             Subgraph(recording.graph, body.name, [*fixed, *inputs], *side) for side in bodies
         ]
@@ -218,9 +227,10 @@ class BatchedLoops:
         return x if is_moved else np.broadcast_to(x, (self.size, *x.shape))
 
 
-def _differing(node: Node, moved: Sequence[bool]) -> tuple[set[Value], bool]:
+def _differing(node: Node, moved: Sequence[bool], is_whole: bool) -> tuple[set[Value], bool]:
     """The inputs of a body that differ between the elements in some step; whether some elements are
-    done before others, so that all that is carried differs."""
+    done before others, so that all that is carried differs. So it does if the lists that may be
+    stacked of it are to replace those for one element (`is_whole`)."""
     body: Subgraph = node.params["body"]
     test: Subgraph | None = node.params.get("condition")
     first, count = node.params["invariants"], node.params["carried"]
@@ -228,7 +238,7 @@ def _differing(node: Node, moved: Sequence[bool]) -> tuple[set[Value], bool]:
     found = {v for v, is_moved in zip(body.inputs[:-1], moved, strict=False) if is_moved}
     is_masked = len(moved) == len(body.inputs) and moved[-1]
     while True:
-        found.update(carried if is_masked else ())
+        found.update(carried if is_masked or is_whole else ())
         within = _reached(body.nodes, found)
         new = {v for v, out in zip(carried, body.outputs, strict=False) if out in within} - found
         if test is not None and not is_masked:

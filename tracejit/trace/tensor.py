@@ -233,8 +233,9 @@ class Tensor(ArrayMethods):
         recorder.check_alive()
         recorder.refuse_placeholder(self._value, call)
         fix = (
-            "choose with np.where(condition, a, b), or with tj.cond, which computes one side; loop "
-            "with tj.while_loop; or decide outside."
+            "choose with np.where(condition, a, b), or with tj.cond, which computes one side; for "
+            "max, min, any, all and sorted write np.maximum, np.minimum, np.any, np.all and "
+            "np.sort; loop with tj.while_loop; or decide outside."
         )
         return recorder.decide(self._value, convert, call, fix)
 
