@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import shutil
 import sys
@@ -43,6 +44,8 @@ collect_ignore_glob = [
     "*marker_programs_by_tensorflow.py",
     "benchmarks/adapters/for_*.py",
 ]
+if importlib.util.find_spec("dask") is None:
+    collect_ignore_glob += ["benchmarks/dask_blocks.py", "messages/bad_inputs.py"]
 
 # Their asserts tell what they compared, as those of the tests do.
 for name in ("batched", "eager", "memory", "recorded"):

@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+needs_dask = pytest.mark.skipif(
+    importlib.util.find_spec("dask") is None, reason="the extra dask is not installed"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -240,6 +243,7 @@ def test_pipe_friction(capsys):
 SMALL = {"n_workers": 1, "processes": False, "memory_limit": None}
 
 
+@needs_dask
 def test_dask_logistic_regression(capsys):
     result, error = example("dask_logistic_regression").main(rows=6_000, block=1_700, **SMALL)
     assert result.success and isinstance(result.fun, float)
@@ -247,6 +251,7 @@ def test_dask_logistic_regression(capsys):
     assert "6,000 rows in 4 blocks" in capsys.readouterr().out
 
 
+@needs_dask
 def test_dask_gaussian_mixture(capsys):
     mixture = example("dask_gaussian_mixture")
     result, weight, error = mixture.main(rows=3_000, block=1_700, **SMALL)
@@ -255,6 +260,7 @@ def test_dask_gaussian_mixture(capsys):
     assert result.nit > 5 and "3,000 rows in 2 blocks" in capsys.readouterr().out
 
 
+@needs_dask
 def test_dask_minibatches(capsys):
     history, _ = example("dask_minibatches").main(rows=5_500, block=1_000, steps=25, **SMALL)
     assert np.mean(history[-5:]) < 0.5 * history[0]

@@ -13,13 +13,10 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import dask
-import dask.array
 import numpy as np
 import pytest
 
 import tracejit as tj
-import tracejit.dask
 from tests.forked import in_child
 from tracejit.compiler import pipeline
 from tracejit.specialise.slow_path import SlowPath
@@ -603,6 +600,8 @@ def test_another_thread_may_draw_while_a_function_on_dask_arrays_is_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Those of a cluster in this process do."""
+    dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+    td = pytest.importorskip("tracejit.dask")
     runs = itertools.count()
 
     @contextlib.contextmanager
@@ -613,14 +612,14 @@ def test_another_thread_may_draw_while_a_function_on_dask_arrays_is_recorded(
             yield
 
     monkeypatch.setattr("tracejit.trace.capture.captures.refusing_draws", meanwhile)
-    rows = dask.array.ones((4, 3), chunks=(2, 3))
+    rows = pytest.importorskip("dask.array").ones((4, 3), chunks=(2, 3))
     idle = threading.Event()
     thread = threading.Thread(target=idle.wait)
     thread.start()
     try:
         with dask.config.set(scheduler="sync"):
-            close(tracejit.dask.function(lambda w, x: np.sum(x @ w))(W, rows), 4.0 * np.sum(W))
-        drawing = tracejit.dask.function(lambda x: x.sum() * random.random())
+            close(td.function(lambda w, x: np.sum(x @ w))(W, rows), 4.0 * np.sum(W))
+        drawing = td.function(lambda x: x.sum() * random.random())
         with pytest.raises(UnsupportedError, match="drew random numbers from the module random"):
             drawing(rows)
     finally:

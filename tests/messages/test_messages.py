@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("dask", reason="the extra dask is not installed")
+
 from tests.messages.bad_inputs import BAD_INPUTS
 
 FILE = Path(__file__).with_name("messages.txt")

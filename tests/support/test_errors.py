@@ -14,12 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import dask.array
 import numpy as np
 import pytest
 
 import tracejit as tj
-import tracejit.dask as td
 from tests.interpret import run
 from tests.rows import each_row
 from tracejit.autodiff.adjoint import gradients
@@ -28,8 +26,11 @@ from tracejit.ops.op import Op
 from tracejit.specialise.strict_mode import python_must_raise
 from tracejit.support.errors import ERRORS, TracejitError, Where, fail, without_frames
 
+da = pytest.importorskip("dask.array", reason="the extra dask is not installed")
+td = pytest.importorskip("tracejit.dask")
+
 VECTOR = np.arange(3.0)
-ROWS = dask.array.ones((4, 3), chunks=(2, 3))
+ROWS = da.ones((4, 3), chunks=(2, 3))
 VARIABLE = tj.Variable(1.0)
 MYSTERY = Op(name="mystery", infer=lambda x: x, source="np.sinh({0})")
 
@@ -318,10 +319,10 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "size-needed": lambda: tj.function(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),
     "not-an-array": lambda: tj.function(lambda x: x)(bytearray(2)),
     "labelled": lambda: tj.vmap(lambda x: x)(series()),
-    "dask": lambda: tj.grad(lambda w, x: np.sum(x @ w))(VECTOR, dask.array.ones((2, 3))),
+    "dask": lambda: tj.grad(lambda w, x: np.sum(x @ w))(VECTOR, da.ones((2, 3))),
     "dask-arguments": lambda: td.function(np.add)(ROWS, ROWS.rechunk((1, 3))),
     "block": lambda: td.function(lambda x: np.sum(np.linalg.inv(x)))(
-        dask.array.zeros((4, 2, 2), chunks=(2, 2, 2))
+        da.zeros((4, 2, 2), chunks=(2, 2, 2))
     ),
     "sharding": lambda: td.function(lambda x: np.sort(x, axis=0))(ROWS),
     "rows-needed": lambda: td.function(lambda x: x + np.ones(len(x))[:, None])(ROWS),

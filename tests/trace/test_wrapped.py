@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import dask
-import dask.array
 import numpy as np
 import pytest
 
@@ -18,6 +16,8 @@ import tracejit as tj
 from tests.programs import assert_same
 from tracejit.trace.wrapped import has_wrapped_inside, is_labelled, is_of_dask, unwrapped
 
+dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+da = pytest.importorskip("dask.array")
 pandas = pytest.importorskip("pandas")
 xarray = pytest.importorskip("xarray")
 quietly = pytest.mark.filterwarnings("ignore::tracejit.TracejitWarning")
@@ -249,7 +249,7 @@ def test_a_container_that_holds_one_and_is_changed_is_refused(in_file: np.memmap
     assert [*given] == ["x"]
 
 
-DASK = dask.array.ones((4, 2), chunks=(2, 2))
+DASK = da.ones((4, 2), chunks=(2, 2))
 TABLE = type("DataFrame", (), {"__dask_graph__": None, "to_dask_array": None})
 
 
