@@ -8,8 +8,9 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -17,10 +18,6 @@ from hypothesis import settings
 import tracejit.ops  # noqa: F401  fills the tables of ops that recordings look into
 from tracejit.autodiff.rules import RULES_FOR_NUMPY
 from tracejit.trace.eager import EAGER
-
-# A run of the suite tries the same programs everywhere; nightly runs ask for others themselves.
-settings.register_profile("same", derandomize=True, deadline=None, database=None)
-settings.load_profile("same")
 
 TABLES = Path(__file__).parent / "ops"
 
@@ -52,11 +49,83 @@ for name in ("batched", "eager", "memory", "recorded"):
     pytest.register_assert_rewrite(f"tests.ops.properties.{name}")
 
 
+# A test may take so many seconds of processor time by day; what does not pays for it elsewhere.
+BUDGET = 0.5
+# Files whose tests may take longer: they look at processes, a cluster, or the whole package.
+SLOW = {
+    "test_typing.py", "test_graph.py", "test_pages.py", "test_architecture.py", "test_words.py",
+    "test_axes_rules.py", "test_traits.py", "test_examples.py", "test_kernel.py",
+}  # fmt: skip
+BEGUN = pytest.StashKey[float]()
+TOOK = "processor seconds"
+
+
+def is_by_day(config: pytest.Config) -> bool:
+    """Return whether `-m` leaves the nightly tests out."""
+    return "not nightly" in config.getoption("markexpr").replace("nightly or not nightly", "")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell tests.by_day, which test modules import, whether it is day."""
+    by_day = is_by_day(config)
+    os.environ["TRACEJIT_TESTS_BY_NIGHT"] = "0" if by_day else "1"
+    # A run of the suite tries the same programs everywhere; nightly runs ask for others themselves.
+    settings.register_profile(
+        "same",
+        derandomize=True,
+        deadline=None,
+        database=None,
+        max_examples=30 if by_day else 100,
+    )
+    settings.load_profile("same")
+
+
 def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
     """Generate the nightly tests, tens of thousands, only where they are not deselected."""
     marks = {mark.name for mark in getattr(obj, "pytestmark", ())}
-    by_day = "not nightly" in collector.config.getoption("markexpr")
-    return [] if by_day and "nightly" in marks else None
+    return [] if is_by_day(collector.config) and "nightly" in marks else None
+
+
+def seconds() -> float:
+    """The processor time of this process and of those that it waited for."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Note when a test begins."""
+    item.stash[BEGUN] = seconds()
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Note how long a test took: its last report says so."""
+    if call.when == "teardown":
+        item.user_properties.append((TOOK, seconds() - item.stash[BEGUN]))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Name the tests that take longer than their budget by day."""
+    over = [
+        (took, report.nodeid)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, took in getattr(report, "user_properties", ())
+        if name == TOOK
+        and took > BUDGET
+        and Path(report.nodeid.partition("::")[0]).name not in SLOW
+    ]
+    if over and is_by_day(config):
+        terminalreporter.section(f"over the budget of {BUDGET} seconds a test: see tests/by_day.py")
+        for took, name in sorted(over, reverse=True):
+            terminalreporter.line(f"{took:5.2f} s  {name}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files of long tests: the last ones keep no other process waiting."""
+    items.sort(key=lambda item: item.path.name not in SLOW)
 
 
 def pytest_unconfigure() -> None:

@@ -25,6 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.programs import ANALYTIC, COMPLEX_STEP, assert_same
 from tracejit.specialise.fallback import Fallback
 
@@ -35,7 +36,7 @@ pytestmark = [
 ]
 
 FEW = settings(
-    max_examples=36,
+    max_examples=by_day(5, 36),
     deadline=None,
     derandomize=True,
     database=None,

@@ -22,12 +22,13 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.captured import table
 from tests.test_captured import LEAKS, RESTLESS
 from tracejit.trace.capture.captures import Captures
 
 FILES = sorted((Path(__file__).parent / "captured").glob("*.py"))
-SMALL, LARGE = (10, 1000), (100_000, 1_000_000, 5_000_000)
+SMALL, LARGE = by_day((10,), (10, 1000)), (100_000, 1_000_000, 5_000_000)
 # Programs, of those with arrays of the size, in which an element was changed and seen.
 AT_LEAST = 20
 
@@ -194,7 +195,7 @@ def holders(w: np.ndarray) -> dict[str, Callable[[], Any]]:
 
 
 @pytest.mark.parametrize("size", SMALL)
-@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i1"])
+@pytest.mark.parametrize("dtype", by_day(["f8", "i1"], ["f8", "f4", "i8", "i1"]))
 def test_every_element_of_every_holder_counts(size: int, dtype: str) -> None:
     sweep_holders(size, dtype)
 

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests import patterns
 from tests.against_exact import KINDS, OF_INFINITE, all_alike, all_close
+from tests.by_day import by_day
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
 from tracejit.autodiff import residuals
@@ -551,11 +552,11 @@ def test_every_improvement_is_here() -> None:
 
 @pytest.mark.parametrize("name", OPTIMISATIONS)
 def test_alone(name: str) -> None:
-    check([name], 6, OPTIMISATIONS[name].least)
+    check([name], by_day(2, 6), OPTIMISATIONS[name].least)
 
 
 def test_all_together() -> None:
-    check(TOGETHER, 16, 2)
+    check(TOGETHER, by_day(4, 16), 2)
 
 
 @pytest.mark.nightly

@@ -13,17 +13,18 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.programs import Program, assert_same, programs
 
 FEW = settings(
-    max_examples=60,
+    max_examples=by_day(10, 60),
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
 )
 MANY = settings(FEW, max_examples=10_000, derandomize=False, print_blob=True)
-SECOND_ORDER = settings(FEW, max_examples=24)
+SECOND_ORDER = settings(FEW, max_examples=by_day(6, 24))
 
 RELATIVE = 1e-6
 
@@ -141,7 +142,7 @@ def test_compiled_programs_are_numpy_and_their_gradients_are_right(program: Prog
     check_all(program)
 
 
-@settings(FEW, max_examples=30)
+@settings(FEW, max_examples=by_day(8, 30))
 @given(programs())
 def test_float32_programs_are_numpy_and_stay_float32(program: Program) -> None:
     check_float32(program)
@@ -153,7 +154,7 @@ def test_second_derivatives_are_right(program: Program) -> None:
     check_second_order(program)
 
 
-@settings(FEW, max_examples=40)
+@settings(FEW, max_examples=by_day(10, 40))
 @given(programs(), st.data())
 def test_numbers_that_change_are_numpys(program: Program, data: Any) -> None:
     """One function, called with one number after another: kernels are reused and right."""

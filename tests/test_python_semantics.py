@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import some_by_day
 from tests.semantics import (
     branches,
     captured,
@@ -81,7 +82,7 @@ def test_a_recorded_program_goes_as_under_python(
     assert len(by_python) <= raised + PYTHONS.get(name, 0), "what does not raise is compiled"
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("name", some_by_day(SMOOTH))
 def test_a_recorded_program_has_the_gradients_of_the_path_taken(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

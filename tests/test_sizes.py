@@ -14,6 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import tracejit as tj
 import tracejit.numpy as tnp
+from tests.by_day import by_day
 from tracejit.ir.printer import parse_graph, print_graph
 from tracejit.ops.op import OPS
 from tracejit.support.errors import ArgumentError, ValueNeededError
@@ -460,7 +461,7 @@ STEPS: tuple[Callable[[Any, Any], Any], ...] = (
 SHAPES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=7)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=by_day(5, 15), deadline=None)
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5), SHAPES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_random_programs_over_random_shapes(steps: list[Any], shapes: list[Any]) -> None:

@@ -65,6 +65,7 @@ def wrong_lines() -> set[int]:
     return {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
 
 
+@pytest.mark.types
 def test_mypy_knows_the_types() -> None:
     """Some 3 seconds, 20 without mypy's cache: those of NumPy's stubs."""
     pytest.importorskip("mypy")
@@ -78,6 +79,7 @@ def test_mypy_knows_the_types() -> None:
     assert {int(line.split(":")[1]) for line in known} == wrong_lines(), ran.stdout
 
 
+@pytest.mark.types
 def test_pyright_knows_the_types(tmp_path: Path) -> None:
     """Some 5 seconds."""
     pytest.importorskip("basedpyright")
@@ -207,6 +209,7 @@ Model().energy(np.ones(3))
 '''
 
 
+@pytest.mark.types
 def test_editors_show_the_function_that_is_decorated(tmp_path: Path) -> None:
     """Some 4 seconds: a language server."""
     pytest.importorskip("basedpyright")

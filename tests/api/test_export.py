@@ -884,6 +884,7 @@ kernels.product(x)
 """
 
 
+@pytest.mark.types
 def test_mypy_knows_the_types(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
 

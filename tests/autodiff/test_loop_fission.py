@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.against_exact import all_alike, all_close, assert_close_to_exact, code, with_special
+from tests.by_day import by_day
 from tracejit.compiler import pipeline
 from tracejit.support.cost_model import assuming
 
 FEW = settings(
-    max_examples=30,
+    max_examples=by_day(8, 30),
     deadline=None,
     derandomize=True,
     database=None,

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.graphs import assert_same
 from tracejit.codegen.constants import Constants
 from tracejit.ir.printer import parse_graph
@@ -136,7 +137,7 @@ ELEMENTWISE = [
 NUMBERS = st.sampled_from([0, 1, -1, 7, 2**30, 0.0, -0.0, 0.1, -2.5, 1e-300, 1e300, np.inf, np.nan])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=by_day(40, 200), deadline=None)
 @given(
     st.sampled_from(ELEMENTWISE),
     NUMBERS,

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.graphs import assert_same
 from tests.interpret import record
 from tracejit.codegen.floats import pays
@@ -44,7 +45,7 @@ def test_there_are_twins_in_the_module(kernel: Kernel) -> None:
         assert f"value_and_grad_{word}" in kernel.source
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=by_day(100, 300), deadline=None)
 @given(
     st.sampled_from(KERNELS),
     st.sampled_from(EDGES) | st.floats(),

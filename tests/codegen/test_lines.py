@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.by_day import by_day
 from tracejit.codegen.lines import WIDTH, broken, filled
 
 NAMES = st.sampled_from(["x", "h_bar", "first_long_name", "exp", "params_layers_0_w"])
@@ -61,13 +62,13 @@ def _means_something(text: str) -> bool:
     return True
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=by_day(80, 400), deadline=None)
 @given(STATEMENTS.filter(_means_something), st.integers(12, 60))
 def test_a_broken_statement_means_the_same(text: str, width: int) -> None:
     assert parsed(broken(text, width)) == parsed([text])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=by_day(60, 200), deadline=None)
 @given(STATEMENTS.filter(_means_something), st.integers(0, 2))
 def test_lines_are_indented_alike_and_fit(text: str, depth: int) -> None:
     indent = "    " * depth

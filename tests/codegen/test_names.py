@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.graphs import random_graph, random_inputs
 from tracejit.codegen.names import (
     BUILTINS,
@@ -184,7 +185,7 @@ def test_arguments_may_be_called_like_anything_a_module_uses() -> None:
         np.testing.assert_allclose(found, expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=by_day(25, 100), deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_nothing_is_overwritten_by_name_before_its_last_use(random: Random) -> None:
     graph = random_graph(random, random_inputs(random), 40)

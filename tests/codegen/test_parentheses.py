@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.by_day import by_day
 from tracejit.codegen.parentheses import without_needless
 
 NAMES = st.sampled_from(["a", "_1_", "x_bar", "None", "True"])
@@ -71,7 +72,7 @@ def by_astor(statement: str) -> str | None:
 
 
 @given(STATEMENTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=by_day(60, 300), deadline=None)
 def test_a_statement_is_as_astor_prints_it(statement: str) -> None:
     expected, found = by_astor(statement), without_needless(statement)
     assert found is None or found == expected, (statement, expected)

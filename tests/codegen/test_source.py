@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.by_day import by_day
 from tests.rows import each_row
 from tracejit.codegen.lines import broken
 from tracejit.codegen.source import to_source
@@ -173,7 +174,7 @@ f(1.0)
     assert to_source(source) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=by_day(60, 200), deadline=None)
 @given(st.recursive(
     st.sampled_from("x y_1 _ 1.0 -2 'ij,jk' f.g None".split()),
     lambda inner: st.one_of(

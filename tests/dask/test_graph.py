@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import by_day
 
 da = pytest.importorskip("dask.array", reason="the extra dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -128,7 +129,7 @@ def cluster() -> Iterator[Any]:
 def test_the_bits_depend_on_the_blocks_alone(cluster: Any) -> None:
     both = td.value_and_grad(loss)
     found = []
-    for scheduler in ("sync", "threads", "threads", "processes"):
+    for scheduler in by_day(("sync", "threads"), ("sync", "threads", "threads", "processes")):
         with dask.config.set(scheduler=scheduler, num_workers=2):
             found.append(bits(both(W, *arrays())))
     with distributed.Client(cluster, set_as_default=True) as client:
@@ -256,10 +257,11 @@ def test_arrays_on_disk(kind: str, cluster: Any, processes: Any, tmp_path: Path)
     x, y = on_disk(kind, tmp_path), da.from_array(Y, chunks=33)
     both = td.value_and_grad(loss)
     found = []
+    in_processes = [{"scheduler": "processes", "pool": processes}]
     for settings in (
         {"scheduler": "sync"},
         {"scheduler": "threads"},
-        {"scheduler": "processes", "pool": processes},
+        *by_day(in_processes[: kind == "npy"], in_processes),
     ):
         with dask.config.set(settings):
             found.append(both(W, x, y))

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.programs import Program, assert_same, programs
 from tracejit.eager import call_operation
 from tracejit.ir.graph import Graph
@@ -180,7 +181,7 @@ def test_what_is_linear_has_no_second_order() -> None:
     assert found[2] is None
 
 
-@settings(max_examples=40)
+@settings(max_examples=by_day(10, 40))
 @given(programs())
 def test_random_programs(program: Program) -> None:
     """A tape around the compiled program is the compiled gradient of the program.

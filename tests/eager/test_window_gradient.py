@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.programs import Program, assert_same, programs
 from tracejit.eager import window_gradient
 
@@ -355,7 +356,7 @@ def test_numpy_numbers_are_arguments_at_once(kernels: list[Any], kind: Any) -> N
     assert len(kernels) == 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=by_day(20, 60))
 @given(st.lists(st.tuples(*[st.sampled_from([0.0, -0.0, 1.0, 2.0, -3.0, 0.5])] * 3), max_size=6))
 def test_any_sequence_of_numbers(sequence: list[tuple[float, float, float]]) -> None:
     """To the bit: whatever has become an argument, the operations are the same."""
@@ -630,7 +631,7 @@ def check_same(found: list[Any], expected: list[Any], bound: float) -> None:
 MANY = settings(max_examples=1_000, derandomize=False, print_blob=True)
 
 
-@settings(max_examples=24)
+@settings(max_examples=by_day(6, 24))
 @given(programs())
 def test_random_programs_have_one_gradient(program: Program) -> None:
     check_gradient(program)
@@ -657,7 +658,7 @@ def check_gradient(program: Program) -> None:
         check_same(way(f, args, moving), expected, 1e-13)
 
 
-@settings(max_examples=8)
+@settings(max_examples=by_day(2, 8))
 @given(programs())
 def test_random_programs_have_one_second_derivative(program: Program) -> None:
     check_second_derivative(program)

@@ -34,7 +34,7 @@ def browser() -> Iterator[Any]:
     if program is None or driver is None:
         pytest.skip("no browser: apt-get install chromium chromium-driver")
     if importlib.util.find_spec("selenium") is None:
-        pytest.skip("selenium is not installed: pip install 'tracejit[test]'")
+        pytest.skip("selenium is not installed: pip install 'tracejit[night]'")
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 

@@ -81,6 +81,7 @@ def executed() -> list[Any]:
 
 
 @pytest.mark.filterwarnings("ignore")  # of Jupyter's own
+@pytest.mark.nightly
 def test_the_notebook_runs_and_shows_explorers(executed: list[Any]) -> None:
     shown = [
         output["data"]["text/html"]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.by_day import by_day
 from tracejit.ops.contractions import Factor, contracted, steps_along
 from tracejit.ops.op import OPS
 
@@ -93,7 +94,7 @@ def test_rows_of_complex_numbers_stay() -> None:
     assert of_arrays("ij,ij->i", x, x) == (None, [])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=by_day(60, 300), deadline=None)
 @given(st.data())
 def test_any_two_factors(data: st.DataObject) -> None:
     """What is laid out is what einsum computes, whatever the letters, their order and sizes."""

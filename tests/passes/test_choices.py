@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.interpret import interpret, record
 from tests.passes.test_lower import normal, ops_of
 from tests.rows import each_row
@@ -51,7 +52,7 @@ def assert_same_bits(found: Any, expected: Any) -> None:
     assert found.tobytes() == expected.tobytes()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=by_day(50, 150), deadline=None)
 @given(
     st.sampled_from(sorted(CHOICES)),
     st.sampled_from(["f4", "f8"]),
@@ -77,7 +78,7 @@ STEPS = {
 }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=by_day(50, 150), deadline=None)
 @given(
     st.sampled_from(sorted(STEPS)),
     st.sampled_from(["f4", "f8"]),
@@ -179,7 +180,7 @@ ADJOINTS = {
 }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=by_day(40, 100), deadline=None)
 @given(
     st.sampled_from(sorted(ADJOINTS)),
     st.sampled_from(["f4", "f8"]),

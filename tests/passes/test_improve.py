@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact
 from tests.benchmarks.workloads import WORKLOADS
+from tests.by_day import by_day
 from tests.graphs import random_graph, random_inputs
 from tests.interpret import interpret
 from tests.programs import Program, programs
@@ -52,7 +53,7 @@ def algebra(graph: Graph) -> Graph:
 
 
 @pytest.mark.parametrize("use_special", [False, True])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=by_day(30, 150), deadline=None)
 @given(random=st.randoms(use_true_random=False))
 def test_random_graphs_keep_their_numbers(use_special: bool, random: Random) -> None:
     """The same inf and nan; numbers to rounding, where the graph is not ill-conditioned."""
@@ -94,7 +95,7 @@ def _with_special(random: Random, value: Any) -> Any:
 
 
 @settings(
-    max_examples=40,
+    max_examples=by_day(8, 40),
     deadline=None,
     derandomize=True,
     database=None,
@@ -124,7 +125,7 @@ EVERYDAY = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", by_day([np.float64], [np.float64, np.float32]))
 @pytest.mark.parametrize("function", EVERYDAY.values(), ids=EVERYDAY)
 def test_everyday_functions(function: Any, dtype: Any) -> None:
     """Value and gradient of the mean, for numbers, arrays small and large, and special values."""
@@ -133,7 +134,7 @@ def test_everyday_functions(function: Any, dtype: Any) -> None:
     def loss(x: Any) -> Any:
         return np.mean(function(x))
 
-    for size in (1, 7, 1000):
+    for size in by_day((7,), (1, 7, 1000)):
         assert_close_to_exact(loss, [rng.normal(size=size).astype(dtype)], 1)
     assert_close_to_exact(function, [dtype(0.3)], 1)
     for value in special(np.dtype(dtype).str[1:]):

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.interpret import interpret, record
 from tests.programs import Program, programs
 from tests.rows import each_row
@@ -326,7 +327,7 @@ def test_a_recomputed_product_stays_where_it_is() -> None:
     np.testing.assert_allclose(gradient, exact, rtol=1e-13)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=by_day(40, 200), deadline=None)
 @given(
     st.sampled_from(sorted(set(LOWERED) - {"a mean", "products of long columns of stacks kept"})),
     st.sampled_from(["f4", "f8"]),
@@ -354,7 +355,7 @@ def test_infinities_and_nan_are_where_they_were(
         assert np.all((np.abs(found - expected) <= bound(f, args))[finite])
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=by_day(15, 60), deadline=None, derandomize=True, database=None)
 @given(programs())
 def test_programs_are_what_they_are_exactly(program: Program) -> None:
     moving = program.moving
@@ -434,7 +435,7 @@ def test_sums_over_axes_that_stay(f: Any, x: Any) -> None:
 MODERATE = [0.0, -0.0, 1.0, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=by_day(15, 60), deadline=None)
 @given(
     st.sampled_from(sorted(NEXT_TO_EACH_OTHER)),
     st.sampled_from(["f4", "f8"]),

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.graphs import SPECIAL, assert_same, random_graph, random_inputs
 from tests.interpret import interpret
 from tests.rows import each_row
@@ -420,7 +421,7 @@ def test_effects_are_not_folded() -> None:
     assert len(simplify(graph).nodes) == 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=by_day(40, 200), deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_no_bit_of_a_random_graph_changes(random: Random) -> None:
     inputs = random_inputs(random, special=True)
@@ -431,7 +432,7 @@ def test_no_bit_of_a_random_graph_changes(random: Random) -> None:
             assert_same(expected, found)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=by_day(20, 50), deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_there_is_nothing_left_to_simplify(random: Random) -> None:
     graph = drop_dead(simplify(random_graph(random, random_inputs(random), 20)))

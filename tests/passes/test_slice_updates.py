@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact, code, with_special
+from tests.by_day import by_day
 from tests.interpret import interpret, record
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
@@ -211,7 +212,7 @@ def _program(random: Random, ndim: int) -> Step:
     return loss
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, database=None)
+@settings(max_examples=by_day(10, 30), deadline=None, derandomize=True, database=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([1, 2, 3]), st.sampled_from([0, 0, 2]))
 def test_random_recurrences(random: Random, ndim: int, count: int) -> None:
     rng = np.random.default_rng(random.randrange(1000))

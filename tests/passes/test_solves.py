@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact
+from tests.by_day import by_day
 from tests.interpret import interpret, record
 from tests.rows import each_row
 from tracejit.ir.graph import Graph
@@ -128,7 +129,7 @@ def likelihood(a: Any, b: Any, v: Any) -> Any:
     return total
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, database=None)
+@settings(max_examples=by_day(8, 30), deadline=None, derandomize=True, database=None)
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(0, 999))
 def test_random_filters(n: int, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

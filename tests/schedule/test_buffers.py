@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.by_day import by_day
 from tests.graphs import assert_same, compiled, random_graph, random_inputs
 from tests.interpret import interpret
 from tracejit.ir.graph import Graph
@@ -232,7 +233,7 @@ def frozen(inputs: list[Any]) -> list[Any]:
     return inputs
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=by_day(30, 150), deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([8, 20, 50]))
 @np.errstate(all="ignore")
 def test_a_body_writes_to_no_input_and_returns_fresh_arrays(random: Random, steps: int) -> None:
@@ -256,7 +257,7 @@ def test_a_body_writes_to_no_input_and_returns_fresh_arrays(random: Random, step
         assert_same(value, residual)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=by_day(10, 30), deadline=None)
 @given(st.randoms(use_true_random=False))
 @np.errstate(all="ignore")
 def test_a_second_call_gives_the_same(random: Random) -> None:

@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given, settings
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.programs import Program, programs
 from tests.test_programs import FEW, check_all, check_float32, check_second_order
 from tracejit.support.cost_model import assuming, costs
 
 SIZE = 300_000
-SOME, FEWER = settings(FEW, max_examples=24), settings(FEW, max_examples=12)
+SOME = settings(FEW, max_examples=by_day(6, 24))
+FEWER = settings(FEW, max_examples=by_day(4, 12))
 
 
 @pytest.fixture(scope="class")

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.words import CODE, NAMES, NASTY, PLACES, TEXTS, check, check_all, random_words
 from tracejit.support.words import (
     LONGEST,
@@ -71,7 +72,7 @@ def test_nasty_words_change_nothing(number: int) -> None:
     assert sum(check(place, word) for word in words) > len(words) / 2
 
 
-@settings(max_examples=60)
+@settings(max_examples=by_day(20, 60))
 @given(st.sampled_from(list(PLACES)), WORDS)
 def test_any_word_is_right_in_any_place(place: str, word: str) -> None:
     check(place, word)
@@ -138,7 +139,7 @@ def test_a_string_puts_nothing_into_a_template() -> None:
 # Names
 
 
-@settings(max_examples=500)
+@settings(max_examples=by_day(100, 500))
 @given(WORDS)
 def test_an_identifier_is_a_name(word: str) -> None:
     made = identifier(word)
@@ -185,7 +186,7 @@ def test_what_is_no_name(word: str) -> None:
 # Texts
 
 
-@settings(max_examples=500)
+@settings(max_examples=by_day(100, 500))
 @given(WORDS)
 def test_printed_text_is_one_line_that_is_seen(word: str) -> None:
     text = printable(word)
@@ -196,7 +197,7 @@ def test_printed_text_is_one_line_that_is_seen(word: str) -> None:
     assert visible(word).isprintable()
 
 
-@settings(max_examples=500)
+@settings(max_examples=by_day(100, 500))
 @given(WORDS)
 def test_a_docstring_and_a_literal_hold_what_was_put_in(word: str) -> None:
     text = printable(word)
@@ -207,7 +208,7 @@ def test_a_docstring_and_a_literal_hold_what_was_put_in(word: str) -> None:
     assert space["word"] == word
 
 
-@settings(max_examples=300)
+@settings(max_examples=by_day(60, 300))
 @given(WORDS.filter(lambda word: "\0" not in word))
 def test_an_attribute_is_read_by_any_name(word: str) -> None:
     module = ModuleType("m")

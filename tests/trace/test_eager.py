@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import by_day
 from tracejit.support.errors import (
     ArgumentError,
     InPlaceError,
@@ -426,7 +427,7 @@ def test_tapes_around_functions_and_markers_leave_nothing_behind() -> None:
             y = f(w) + np.sum(block(scaled(w)))
         tape.gradient(y, w)
 
-    assert grown(step, 20, 250) < FEW
+    assert grown(step, 20, by_day(60, 250)) < FEW
 
 
 def test_operations_with_ever_new_parameters_are_forgotten(

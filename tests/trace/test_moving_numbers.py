@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
+from tests.by_day import by_day
 from tests.random_triangles import differs
 from tests.trace.test_rerolling import derivatives, fresh, loops_in, nodes_of
 from tests.unrolled import unrolled
@@ -136,7 +138,8 @@ METHODS = [
     cholesky, lu, gram_schmidt, correlation, forward_substitution, back_substitution, durbin,
     running_means,
 ]  # fmt: skip
-each_method = pytest.mark.parametrize("method", METHODS, ids=lambda one: one.__name__)
+NAME = attrgetter("__name__")
+each_method = pytest.mark.parametrize("method", METHODS, ids=NAME)
 
 
 def matrix(n: int) -> np.ndarray:
@@ -164,7 +167,7 @@ def test_text_does_not_grow_with_the_steps(method: Callable[..., Any]) -> None:
 
 @each_method
 def test_derivatives_are_those_of_the_steps_written_out(method: Callable[..., Any]) -> None:
-    args = [matrix(10)]
+    args = [matrix(by_day(8, 10))]
     with unrolled():
         wanted = derivatives(method, args)
     found = derivatives(method, args)
@@ -173,7 +176,7 @@ def test_derivatives_are_those_of_the_steps_written_out(method: Callable[..., An
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("method", BY_ELEMENTS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("method", by_day(BY_ELEMENTS[:1], BY_ELEMENTS), ids=NAME)
 def test_loops_of_other_lengths_in_a_loop(method: Callable[..., Any]) -> None:
     lines = []
     for n in (13, 14):
@@ -192,7 +195,7 @@ def test_loops_of_other_lengths_in_a_loop(method: Callable[..., Any]) -> None:
 
 
 def test_loops_of_other_lengths_forward_and_twice() -> None:
-    args = [matrix(11)]
+    args = [matrix(by_day(8, 11))]
     with unrolled():
         wanted = derivatives(cholesky_by_elements, args)
     found = derivatives(cholesky_by_elements, args)
@@ -207,7 +210,7 @@ def test_over_a_batch(method: Callable[..., Any]) -> None:
     np.testing.assert_allclose(found, [method(one.copy()) for one in batch], rtol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(by_day(2, 8)))
 def test_random_programs(seed: int) -> None:
     assert differs(seed, 9 + seed % 7, not seed % 5) == ""
 

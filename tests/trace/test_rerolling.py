@@ -11,6 +11,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
+from tests.by_day import some_by_day
 from tests.random_loops import differs
 from tests.rows import each_row
 from tests.trace.loop_programs import LOOPS, Cell, normal
@@ -122,7 +123,7 @@ def test_loops_of_recordings(name: str) -> None:
     assert len(loops_in(nodes_of(f, arguments(STEPS)))) == COUNTS[name]
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("name", some_by_day(COUNTS))
 def test_derivatives_are_those_of_the_steps_written_out(name: str) -> None:
     f, arguments = LOOPS[name]
     args = arguments({"nested": 12, "every_third": 30}.get(name, 16))

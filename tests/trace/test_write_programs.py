@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 import tracejit.numpy as tnp
+from tests.by_day import by_day
 from tests.ops.program import extrapolated
 from tests.programs import assert_same
 from tracejit.support.errors import InPlaceError
 
 FEW = settings(
-    max_examples=20,
+    max_examples=by_day(5, 20),
     deadline=None,
     derandomize=True,
     database=None,
@@ -414,7 +415,7 @@ def test_programs_that_write_are_numpys_and_their_gradients_are_right(made: Writ
     check(made)
 
 
-@settings(FEW, max_examples=3)
+@settings(FEW, max_examples=by_day(1, 3))
 @given(writings(8))
 def test_second_derivatives_of_programs_that_write(made: Writing) -> None:
     check(made, 2)

@@ -16,6 +16,7 @@ import pytest
 import tracejit as tj
 import tracejit.numpy as tnp
 import tracejit.scipy.linalg
+from tests.by_day import by_day
 from tests.ops.program import extrapolated
 from tracejit.support.errors import InPlaceError, TracejitError
 
@@ -926,7 +927,7 @@ def test_long_chains_of_views(again: Callable[[Any], Any]) -> None:
     def f(x: Any) -> Any:
         base = np.sin(x)
         view = base
-        for _ in range(700):
+        for _ in range(by_day(60, 700)):
             view = again(view)
         view[0] *= 3.0
         base[-1] = x[0]

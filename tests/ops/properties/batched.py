@@ -348,7 +348,7 @@ def assert_transposed(program: BatchedProgram, dots: list[Any], grads: list[Any]
         assert_close(forward, reverse, scale, 2e-3 if low else 1e-10)
 
 
-@sample_property(lambda case: choices(case), every=10)
+@sample_property(lambda case: choices(case), every=16)
 def a_batch_is_a_loop(case: Case) -> None:
     """With all that is floating, and with one of the other choices: another for each sample."""
     first, *others = choices(case)
@@ -380,7 +380,7 @@ def assert_loop(case: Case, there: tuple[bool, ...]) -> None:
     assert_transposed(program, program.tangent(), found, low)
 
 
-@sample_property(lambda case: case.order >= 1, every=10)
+@sample_property(lambda case: case.order >= 1, every=16)
 def derivatives_for_a_batch_are_a_loop(case: Case) -> None:
     program = batched(case, choices(case)[0])
     if not program.used_seeds:
@@ -399,7 +399,7 @@ NOT_FOR_NONE = {
 }
 
 
-@sample_property(lambda case: choices(case) and case.sample.op not in NOT_FOR_NONE, every=10)
+@sample_property(lambda case: choices(case) and case.sample.op not in NOT_FOR_NONE, every=16)
 def a_batch_may_be_empty(case: Case) -> None:
     program = batched(case, choices(case)[0])
     wholes = [y for y in program.expected[0] if is_result(y)]

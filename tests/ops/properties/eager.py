@@ -36,7 +36,7 @@ def run_eagerly(case: Case) -> tuple[list[Any], Any]:
         return flatten(case.sample.call(*unflatten(structure, given)))
 
 
-@sample_property(is_eager, every=8)
+@sample_property(is_eager, every=16)
 def eager_values_are_numpys_to_the_bit(case: Case) -> None:
     # Copied, as tj.constant copies: a product of strided arrays may be summed in another order.
     copies = [np.array(x) if type(x) is np.ndarray else x for x in case.program.leaves]
@@ -50,7 +50,7 @@ def eager_values_are_numpys_to_the_bit(case: Case) -> None:
         assert_same(actual, wanted)
 
 
-@sample_property(is_eager, every=8)
+@sample_property(is_eager, every=16)
 def eager_gradients_are_those_of_a_recording(case: Case) -> None:
     program = case.program
     if case.order == 0:

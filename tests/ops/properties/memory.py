@@ -73,7 +73,7 @@ def check(found: list[Any], given: list[Any], case: Case) -> None:
                     assert mine is not other or not numpys.size, "NumPy's results are apart"
 
 
-@sample_property(with_arrays, every=8)
+@sample_property(with_arrays, every=16)
 def eager_results_share_what_numpys_share(case: Case) -> None:
     leaves, structure = flatten(case.sample.args)
     given = [tj.constant(leaf) if is_array(leaf) else leaf for leaf in leaves]
@@ -82,7 +82,7 @@ def eager_results_share_what_numpys_share(case: Case) -> None:
     check(found, given, case)
 
 
-@sample_property(with_arrays, every=8)
+@sample_property(with_arrays, every=16)
 def recorded_results_share_what_numpys_share(case: Case) -> None:
     leaves = flatten(case.sample.args)[0]
     with quiet():

@@ -55,7 +55,7 @@ def value_shape_dtype_and_type_are_numpys(case: Case) -> None:
         assert_same(actual, wanted)
 
 
-@sample_property(every=8)
+@sample_property(every=16)
 def only_views_share_memory_and_in_place_is_the_same(case: Case) -> None:
     def observe(node: Node, operands: list[Any], results: tuple[Any, ...]) -> None:
         arrays = [operand for operand in operands if type(operand) is np.ndarray]
@@ -91,7 +91,7 @@ def assert_in_place(node: Node, operands: list[Any], result: Any) -> None:
         assert_same(space[out], result)
 
 
-@sample_property(every=8)
+@sample_property(every=16)
 def graphs_are_valid_and_print_what_parses_back(case: Case) -> None:
     graphs = [case.program.recorded[0]]
     if case.order >= 1:
@@ -133,7 +133,7 @@ def forward_mode_is_the_transpose_of_reverse_mode(case: Case) -> None:
         assert (dot.shape, dot.dtype) == (seed.shape, seed.dtype)
 
 
-@sample_property(lambda case: case.order >= 2, every=6)
+@sample_property(lambda case: case.order >= 2, every=12)
 def second_order_is_the_derivative_of_the_first(case: Case) -> None:
     program = case.program
     if program.is_low_precision:
@@ -149,7 +149,7 @@ def second_order_is_the_derivative_of_the_first(case: Case) -> None:
         assert_close(inner(grad, direction), expected, magnitude(grad, direction), 1e-6)
 
 
-@sample_property(lambda case: case.has_doubles and case.sample.float32, every=3)
+@sample_property(lambda case: case.has_doubles and case.sample.float32, every=6)
 def float32_stays_float32(case: Case) -> None:
     program = case.single
     expected, structure = program.expected

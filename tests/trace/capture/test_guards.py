@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.by_day import by_day
 from tests.rows import each_row
 from tracejit.trace import trees
 from tracejit.trace.capture import guards
@@ -292,7 +293,7 @@ ANY = st.one_of(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=by_day(60, 300))
 @given(ANY, ANY)
 def test_any_two_values_are_told_apart_alike(one: Any, other: Any) -> None:
     same = type(one) is type(other) and bits(one) == bits(other)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import tracejit as tj
+from tests.by_day import by_day
 from tracejit.trace.capture.views import CapturedView, view_between
 
 A = np.arange(60.0).reshape(3, 4, 5)
@@ -82,7 +83,7 @@ def test_text_is_a_users() -> None:
     assert view_between(A[0], A[0].T) == CapturedView((slice(None), slice(None)), (1, 0))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=by_day(60, 300), deadline=None)
 @given(st.data())
 def test_every_chain_of_indices_and_turns_is_found(data: st.DataObject) -> None:
     shape = data.draw(arrays.array_shapes(max_dims=4, max_side=6))
