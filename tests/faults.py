@@ -323,6 +323,18 @@ FAULTS = (
         ("tests/codegen/test_release.py",),
     ),
     Fault(
+        "what one path binds is there on the next",
+        "while len(self._changes) > self._begins[self.segment]:",
+        "while False:",
+        ("tests/codegen/test_bindings.py",),
+    ),
+    Fault(
+        "an array that is updated is as it was",
+        "self._bind(self._names[value], UPDATED)",
+        "continue",
+        ("tests/codegen/test_bindings.py",),
+    ),
+    Fault(
         "two values have one name",
         "while numbered or value.name in self.taken:",
         "while numbered:",

@@ -360,11 +360,14 @@ def main() -> None:
     os.environ |= {"TRACEJIT_STRICT": "1", "TRACEJIT_CACHE": "0"}
     warnings.simplefilter("ignore")
     count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    found = 0
     for seed in range(first, first + count):
         problem = differs(seed)
         if problem:
+            found += 1
             sys.stdout.write(f"--- {seed}: {problem}\n{text_of(seed)}\n")
             sys.stdout.flush()
+    sys.stdout.write(f"{found} of {count} programs differ, from seed {first} on\n")
 
 
 if __name__ == "__main__":

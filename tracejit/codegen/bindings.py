@@ -78,13 +78,16 @@ class _Bindings:
         """Bind the inputs, and the rows of stacks in which statements compute."""
         rows = [value for value in self._plan.overwrites.values() if value.node is None]
         for value in dict.fromkeys([*self._plan.inputs, *rows]):
-            holder = self._by_name.get(self._names[value])
+            name = self._names[value]
+            holder = self._by_name.get(name)
+            if name == UNUSED:
+                continue
             if holder is None:
-                self._bind(value)
+                self._hold(value)
             elif value in shared and holder in shared:
                 self._sharing[value] = holder
             elif self._plan.readers[value]:
-                raise self._refused(f"{self._names[value]} holds two inputs at once")
+                raise self._refused(f"{name} holds two inputs at once")
 
     def enter(self, node: Node) -> None:
         """Go back to the decision that the segment of `node` follows."""
@@ -94,7 +97,8 @@ class _Bindings:
         while len(self._changes) > self._begins[self.segment]:
             change = self._changes.pop()
             if isinstance(change[0], str):
-                self._exchange(change[0], change[1])
+                self._bind(change[0], change[1])
+                self._changes.pop()
             else:
                 self._views[change[0]] = change[1]
 
@@ -108,55 +112,53 @@ class _Bindings:
         for name in names:
             if self._by_name.get(name) is None:
                 raise self._refused(f"{name}, which is deleted, holds nothing", node)
-            self._set(name, None)
+            self._bind(name, None)
 
     def read(self, values: Sequence[Value], node: Node | None) -> None:
         """Read values through inlined expressions, in the statement of `node` or at the end."""
+        held, inlined = self.held, self._plan.inlined
         values = list(values)
         for value in values:
-            if self._sharing.get(value, value) in self.held:
+            if value in held:
                 continue
-            if isinstance(value, Constant):
-                self.held.add(value)
-            elif value.node is not None and value.node in self._plan.inlined:
-                values += value.node.operands
-            else:
+            made = value.node
+            if made is not None and made in inlined:
+                values += made.operands
+            elif isinstance(value, Constant):
+                held.add(value)
+            elif self._sharing.get(value, value) not in held:
                 name = self._names.get(value, "no variable")
                 raise self._refused(f"{name} does not hold {value!r}, which is read", node)
 
     def write(self, node: Node) -> None:
         """Update arrays in the statement of `node`, and bind its results."""
-        updated = self._updates.get(node, ())
+        updated = self._updates.get(node, ()) if self._updates else ()
         for operand in updated:
             root = self._plan.storages.root(operand)
             for value in self._views[root]:
                 if value in self.held:
-                    self._set(self._names[value], UPDATED)
+                    self._bind(self._names[value], UPDATED)
             self._changes.append((root, self._views[root]))
             self._views[root] = []
         for value in node.results:
-            self._bind(value)
+            self._hold(value)
         if node.op.statements is not None and node not in self._plan.overwrites:
             # A statement of several lines reads operands after it has bound the results.
             self.read([value for value in node.operands if value not in updated], node)
 
-    def _bind(self, value: Value) -> None:
-        name = self._names[value]
-        if name != UNUSED:
-            self._set(name, value)
+    def _hold(self, value: Value) -> None:
+        """Let the name of `value` hold it."""
+        self._bind(self._names[value], value)
         if self._views:
             self._views.get(self._plan.storages.root(value), []).append(value)
 
-    def _set(self, name: str, value: Value | None) -> None:
-        self._changes.append((name, self._exchange(name, value)))
-
-    def _exchange(self, name: str, value: Value | None) -> Value | None:
-        """Let `name` hold `value`; return the value that it held before."""
+    def _bind(self, name: str, value: Value | None) -> None:
+        """Let `name` hold `value`, and note the value that it held before."""
         before = self._by_name.get(name)
+        self._changes.append((name, before))
         self.held.discard(before)
         self.held.add(value)
         self._by_name[name] = value
-        return before
 
     def _refused(self, problem: str, node: Node | None = None) -> Exception:
         if node is not None:
