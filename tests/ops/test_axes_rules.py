@@ -68,11 +68,11 @@ UNSPLIT = {
             as_scalar as_element as_array as_integer size python_add python_sub python_mul
             python_truediv python_floordiv python_mod python_pow python_and python_or python_xor
             python_lshift python_rshift python_lt python_le python_gt python_ge python_eq python_ne
-            python_neg python_pos python_invert python_abs""",
+            python_neg python_pos python_invert python_abs scalar_absolute""",
         "steers the program by what is known whole": """
             decide leave keep move ensure selected_element""",
         "repeats or chooses a body that is recorded for the whole": """
-            loop condition while stack_row add_rows""",
+            loop condition while stack_row add_rows zero_rows""",
         "calls a function, or draws numbers in an order": """
             callback override draw normal uniform default_rng""",
         "numbers its rows from the first one on": "arange eye directions",

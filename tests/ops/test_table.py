@@ -39,7 +39,8 @@ WITHOUT_SAMPLES = {
     "add_slice": "written by the simplify pass alone, tested in test_indexing.py",
     "identity": "written by the gradient transforms alone",
     **dict.fromkeys(
-        ("loop", "while", "condition", "add_rows"), "no NumPy: autodiff/test_loops.py, api"
+        ("loop", "while", "condition", "add_rows", "zero_rows"),
+        "no NumPy: autodiff/test_loops.py, api",
     ),
     **dict.fromkeys((name for name in OPS if OPS[name].effect), "tested in test_effects.py"),
     **dict.fromkeys(("as_array", "as_element", "as_scalar"), "written by rules and passes alone"),

@@ -6,6 +6,7 @@ cotangent g of a value z is the one with dL = Re(sum(g * dz)).
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tracejit.ops.forms import as_array
 from tracejit.ops.infer import ufunc_type
 from tracejit.ops.lengths import limit_at_tip, unknown_slope, without_factor
 from tracejit.ops.loops import with_keywords
-from tracejit.ops.op import Op, answer, composite, defop
+from tracejit.ops.op import HANDLERS, Op, answer, composite, defop
 from tracejit.ops.ufuncs import elementwise
 
 conjugate = elementwise(np.conjugate, vjp=(lambda g, y, x: np.conjugate(g),))
@@ -148,6 +149,17 @@ complex_absolute = defop(
     cost=lambda x: 20 * x.size,
     sign="nonnegative",
 )
+scalar_absolute = defop(
+    name="scalar_absolute",
+    infer=ufunc_type(np.absolute),
+    vjp=complex_absolute.vjp,
+    jvp=complex_absolute.jvp,
+    batch=lambda moved, x: complex_absolute(x),
+    source="abs({0})",
+    cost=complex_absolute.cost,
+    sign="nonnegative",
+)
+"""`abs(z)` of a complex scalar, which NumPy rounds otherwise than `np.absolute(z)`."""
 fabs = elementwise(np.fabs, deriv=lambda y, x: np.sign(x), sign="nonnegative")
 
 
@@ -163,3 +175,11 @@ def _by_kind(ufunc: np.ufunc, of_real: Op, of_complex: Op) -> None:
 
 _by_kind(np.sign, sign, complex_sign)
 _by_kind(np.absolute, absolute, complex_absolute)
+
+
+def _abs(x: Any) -> Any:
+    is_complex_number = x.type.form == "scalar" and x.dtype.kind == "c"
+    return scalar_absolute(x) if is_complex_number else HANDLERS[np.absolute](x)
+
+
+answer(operator.abs, _abs)

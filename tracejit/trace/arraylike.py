@@ -192,7 +192,7 @@ class ArrayMethods(ArraySignatures):
         __ne__ = binary("!=", np.not_equal)[0]
         __neg__ = unary("-", np.negative)
         __pos__ = unary("+", np.positive)
-        __abs__ = unary("abs", np.absolute)
+        __abs__ = unary("abs", operator.abs)
         __invert__ = unary("~", np.invert)
 
         def __divmod__(self, other: Any) -> Any:

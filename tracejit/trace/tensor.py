@@ -258,10 +258,11 @@ class Tensor(ArrayMethods):
         form = self.type.form
         if form == "weak":
             return self._number(lambda number: round(number, ndigits), "round({})")
-        if form == "scalar" and ndigits is None:
+        if form == "array" or self.dtype.kind == "c":
+            name = "ndarray" if form == "array" else self.dtype.name
+            raise TypeError(f"type numpy.{name} doesn't define __round__ method")
+        if ndigits is None:
             return self._handle(np.rint, (self,), {})._decided(int, "round({})")
-        if form == "array":
-            raise TypeError("type numpy.ndarray doesn't define __round__ method")
         return self._handle(np.round, (self, ndigits), {})
 
     def __trunc__(self) -> Any:
