@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import pickle
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -358,3 +359,39 @@ def test_names_of_a_space_are_unlike_any_parameter_and_each_object_has_one() -> 
     assert space.bind(one) == space.bind(one) != space.bind(other)
     assert all(name.startswith("_tj_") for name in space.names)
     assert repr(MISS) == "MISS"
+
+
+X = np.array([1.0, 2.0, 3.0])
+OUT_OF_A_PICKLE = pickle.loads(pickle.dumps(X))
+PICKLED: dict[str, Callable[[Any], Any]] = {
+    "argument": lambda x: tj.function(lambda y: y)(x),
+    "inside": lambda x: tj.function(lambda p: p["x"][::-1])({"x": x}),
+    "by a kernel for others": lambda x: [f := tj.function(lambda y: y * 1.0), f(X), f(x)][2],
+    "gradient": lambda x: tj.grad(lambda y: np.sum(y * y))(x),
+    "captured": lambda x: tj.function(lambda k: x * k)(2.0),
+    "constant": lambda x: tj.function(lambda k: x[::-1].copy() * k)(2.0),
+    "eager": lambda x: (tj.constant(x) * 1.0).numpy(),
+    "operand": lambda x: (tj.constant(2.0) * x).numpy(),
+    "variable": lambda x: tj.Variable(x).numpy(),
+}
+
+
+@pytest.mark.parametrize("name", PICKLED)
+def test_an_array_out_of_a_pickle_gets_the_dtype_object_of_numpys(name: str) -> None:
+    """NumPy's add.at takes its slow way where it is another."""
+    assert OUT_OF_A_PICKLE.dtype is not np.dtype(float)
+    assert PICKLED[name](OUT_OF_A_PICKLE).dtype is np.dtype(float)
+
+
+def test_an_array_out_of_a_pickle_is_written_to_and_is_itself() -> None:
+    def doubled(x: Any) -> None:
+        x *= 2.0
+
+    own = pickle.loads(pickle.dumps(X))
+    tj.function(doubled)(own)
+    np.testing.assert_array_equal(own, 2.0 * X)
+    same = tj.function(lambda x, y: x * 2.0 if x is y else y * 3.0)
+    for _ in range(2):
+        np.testing.assert_array_equal(same(own, own), 4.0 * X)
+        np.testing.assert_array_equal(same(own, own.copy()), 6.0 * X)
+    assert same.tracing_count == 2

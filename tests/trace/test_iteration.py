@@ -11,7 +11,7 @@ import pytest
 import tracejit as tj
 import tracejit.numpy as tnp
 from tests.programs import assert_same
-from tracejit.specialise.arguments import plain_leaf
+from tracejit.specialise.results import own
 from tracejit.trace.trees import map_tree
 
 X = np.arange(1.0, 7.0).reshape(2, 3)
@@ -34,7 +34,7 @@ def check(f: Callable[..., Any], x: Any = X) -> None:
     with tj.GradientTape() as tape:
         t = tj.constant(x)
         tape.watch(t)
-        found = outcome(lambda x: map_tree(plain_leaf, f(t * 1.0)), x)[0]
+        found = outcome(lambda x: map_tree(own, f(t * 1.0)), x)[0]
     assert_same(found, outcome(f, x)[0])
 
 

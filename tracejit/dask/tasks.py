@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.cache.standalone import load_sealed
+from tracejit.ir.types import canonical
 from tracejit.runtime.blas import on_one_blas_thread
 from tracejit.sharding.program import as_tuple, combine_parts
 from tracejit.support.errors import TracejitError, fail
@@ -88,6 +89,7 @@ class StageTask(NamedTuple):
             for block in self.blocks:
                 slots[block.slot] = self._checked(block, slots[block.slot], place)
         inputs = [slots[slot] if part is None else slots[slot][part] for slot, part in self.picks]
+        inputs = [*map(canonical, inputs)]
         module, forward = _loaded(self.name, self.text, self.npz)
         try:
             return as_tuple(forward(*inputs), self.outputs)

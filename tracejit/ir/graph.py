@@ -23,7 +23,7 @@ from tracejit.ir.branches import STRAIGHT
 from tracejit.ir.dims import resolved, spelled
 from tracejit.ir.location import Location
 from tracejit.ir.sizes import Sizes
-from tracejit.ir.types import ArrayType, Operation, type_of
+from tracejit.ir.types import ArrayType, Operation, canonical, type_of
 from tracejit.ir.value_names import ValueNames, own_base
 from tracejit.support.words import identifier
 
@@ -239,7 +239,7 @@ class Graph:
         known = self._constants.get(key)
         if known is None:
             if isinstance(data, np.ndarray):
-                data = data.copy()
+                data = canonical(data).copy()
                 data.flags.writeable = False
             known = self._constants[key] = Constant(data, type)
         return known

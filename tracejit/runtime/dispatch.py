@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.sizes import Sizes
+from tracejit.ir.types import canonical
 from tracejit.runtime.identity import Identity, NotApart
 from tracejit.trace.capture.conditions import Guards
 from tracejit.trace.capture.guard import Difference, Guard
-from tracejit.trace.capture.guards import OfType
+from tracejit.trace.capture.guards import HasDtype, OfType
 from tracejit.trace.draws import is_generator
 from tracejit.trace.free_dimensions import FreeSizes
 from tracejit.trace.mutable_attributes import Attribute
@@ -168,7 +169,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
             if leaf.path == leaf.argument and leaf.given is None
             else f"{space.prefix}{leaf.name}"
         )
-        checks += _leaf_checks(leaf, spelled[leaf.name], entry.guards[leaf.name], space)
+        checks += _leaf_checks(leaf, spelled[leaf.name], entry, space)
     if entry.identity is not None:
         checks += entry.identity.spelling(spelled, space.bind)
     if entry.free_sizes is not None:
@@ -188,7 +189,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
             assert leaf.type is not None
             text = f"{space.bind(leaf.type.dtype.type)}({text})"
         arguments.append(text)
-    arguments += [f"{space.bind(holder)}{path}" for holder, path in entry.hidden]
+    arguments += [f"{space.bind(canonical(holder))}{path}" for holder, path in entry.hidden]
     generators = [space.bind(x) for x, _ in entry.hidden if is_generator(x)]
     generators += [spelled[leaf.name] for leaf in entry.call.leaves if leaf.role == "generator"]
     called = f"{space.bind(entry.target)}({', '.join(arguments)})"
@@ -220,14 +221,19 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     return made
 
 
-def _leaf_checks(leaf: Leaf, text: str, guards: Iterable[Guard], space: Space) -> Iterator[str]:
-    """The tests of one leaf in Python, the first of which gives it the name `text`."""
+def _leaf_checks(leaf: Leaf, text: str, entry: Entry, space: Space) -> Iterator[str]:
+    """The tests of one leaf in Python, the first of which gives it the name `text`. An array whose
+    dtype object is not NumPy's own becomes one with it, unless the function asks for identity."""
     first = text if text == leaf.path else f"({text} := {leaf.path})"
     if leaf.given is not None:
         yield OfType(leaf.given).spelling(leaf.path, space.bind)
         first = f"({text} := {space.bind(np.asarray)}({leaf.path}))"
-    for guard in guards:
-        yield guard.spelling(first, space.bind, text)
+    for guard in entry.guards[leaf.name]:
+        if type(guard) is HasDtype and entry.identity is None:
+            dtype, settled = space.bind(guard.wanted), f"{space.bind(canonical)}({text})"
+            yield f"({text}.dtype is {dtype} or ({text} := {settled}).dtype == {dtype})"
+        else:
+            yield guard.spelling(first, space.bind, text)
         first = text
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tracejit.ir.graph import Graph, Held, Node, Value
 from tracejit.ir.location import Location
-from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
+from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, canonical, type_of
 from tracejit.ops.creation import as_array
 from tracejit.ops.marker_ops import OVERRIDE
 from tracejit.ops.op import Op
@@ -191,7 +191,7 @@ class Eager(threading.local, Recorder):
             return self.lift(self.plain_operand(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
-        value = Held(kind, operand)
+        value = Held(kind, canonical(operand))
         if kind.form == "array":
             value.index = BORROWED
         if self.probes and not np.any(operand):

@@ -12,7 +12,7 @@ import numpy as np
 
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Held, Value
-from tracejit.ir.types import ArrayType, type_of
+from tracejit.ir.types import ArrayType, canonical, type_of
 from tracejit.ops.creation import cast
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.support.errors import fail, placed
@@ -48,6 +48,7 @@ def strong_array(value: Any, dtype: Any = None) -> Any:
     array = np.array(value)
     if dtype is not None and array.dtype != object:
         array = np.array(value, dtype)
+    array = canonical(array)
     given = type_of(value)
     if given is not None and given.form != "array":
         return array[()]
