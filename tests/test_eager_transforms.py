@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import some_by_day
 from tracejit.support.errors import RuleTypeError
 
 V = np.array([1.0, -0.5, 2.0, 0.25])
@@ -97,7 +98,7 @@ def points(count: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("on_tensors", [False, True])
 @pytest.mark.parametrize("python", [by_sign, by_error])
-@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize("name", some_by_day(TRANSFORMS, 2))
 def test_a_transform_answers_beyond_its_kernels(name: str, python: Any, on_tensors: bool) -> None:
     transform, expected = TRANSFORMS[name]
     f = tj.function(lambda x: python(x), max_paths=2)

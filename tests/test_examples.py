@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tracejit as tj
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("dask") is None, reason="the extra dask is not installed"
@@ -223,6 +225,15 @@ def test_nile_flow(capsys):
     assert "noise" in capsys.readouterr().out
 
 
+def test_optimal_control_is_one_short_loop():
+    control = example("optimal_control")
+    loss = tj.value_and_grad(control.cost)
+    value, gradient = loss(np.zeros(control.STEPS))
+    assert np.isfinite(value) and np.any(gradient)
+    assert len(loss.source.splitlines()) < 400
+
+
+@pytest.mark.nightly
 def test_optimal_control():
     control = example("optimal_control")
     angle, speed, loss = control.main()

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import some_by_day
 
 X = np.array([[0.3, -0.7, 1.1], [0.9, 0.2, -0.4]])
 V = np.array([[1.0, 0.5, -2.0], [0.25, -1.0, 0.75]])
@@ -163,7 +164,7 @@ def test_pairs(names: tuple[str, ...], function: str) -> None:
     check(names, function)
 
 
-@pytest.mark.parametrize("names", PAIRS, ids=" of ".join)
+@pytest.mark.parametrize("names", some_by_day(PAIRS, 3), ids=" of ".join)
 def test_triples(names: tuple[str, ...]) -> None:
     """Every pair with a third of all transforms inside, each on one of the functions."""
     functions = list(FUNCTIONS)

@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 
 import tracejit as tj
-from tests.pages import DOCS, PAGES, README, ROOT, WrongOutput, broken_links, name_of, run
+from tests.by_day import by_day
+from tests.pages import (
+    DOCS,
+    PAGES,
+    README,
+    ROOT,
+    WrongOutput,
+    blocks,
+    broken_links,
+    name_of,
+    run,
+)
 from tests.rows import each_row
 from tracejit.support import exceptions
 
@@ -20,6 +31,7 @@ READ = [
     page for page in PAGES if page.name not in REFERENCES and DOCS / "notes" not in page.parents
 ]
 MOST_WORDS = 2000
+LONG = {"docs/gallery/deblur.md"}  # run by night
 SOURCES = [*(ROOT / "tracejit").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
 
 
@@ -38,11 +50,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             del sys.modules[name]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if by_day(name_of(page) not in LONG, True)], ids=name_of
+)
 def test_every_block_runs_and_prints_what_the_page_says(page: Path, folder: Path) -> None:
     for module in re.findall(r"<!-- needs (\w+) -->", page.read_text("utf-8")):
         pytest.importorskip(module)
     run(page, folder)
+
+
+@each_row("name", LONG)
+def test_blocks_of_long_pages_are_python(name: str) -> None:
+    scripts = [block.text for block in blocks(ROOT / name) if block.language == "python"]
+    assert scripts
+    for script in scripts:
+        compile(script, name, "exec")
 
 
 @each_row("page", READ)

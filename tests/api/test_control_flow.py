@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import some_by_day
 
 R = np.random.default_rng(0)
 X = R.normal(size=4)
@@ -272,7 +273,7 @@ def direction(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("derive", FIRST | SECOND)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some_by_day(PROGRAMS, 2))
 def test_is_what_plain_python_is(name: str, derive: str) -> None:
     f, plain, arguments = PROGRAMS[name]
     for x, *others in arguments:

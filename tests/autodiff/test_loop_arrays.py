@@ -13,6 +13,7 @@ import pytest
 import tracejit as tj
 import tracejit.numpy as tnp
 from tests.against_exact import code
+from tests.by_day import by_day
 from tests.triangular_programs import ROLLED, SIZE, arguments, difference, text
 from tracejit.support.cost_model import assuming
 
@@ -251,6 +252,6 @@ def test_exact_kernels_keep_their_order() -> None:
     assert value == gram(np, *arguments(0))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(by_day(3, 12)))
 def test_random_programs(seed: int) -> None:
     assert difference(text(random.Random(seed)), arguments(seed)) < 1e-8

@@ -21,6 +21,7 @@ import pytest
 
 import tracejit as tj
 from tests.benchmarks.recompute import MOST_MEMORY, arguments, measure, peak
+from tests.by_day import some_by_day
 from tests.programs import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
 from tracejit.support.errors import InPlaceError, NoGradientError, TracejitError
@@ -301,7 +302,7 @@ PROGRAMS: list[Callable[[Wrap], Program]] = [
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("make", PROGRAMS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", some_by_day(PROGRAMS, 3), ids=lambda make: make.__name__)
 def test_the_same_value_and_gradients(make: Callable[[Wrap], Program], mode: str) -> None:
     """To rounding: sums are not joined with what a region makes. Eagerly, of what is computed step
     by step: a compiled gradient is simplified first, but for one that another tape looks on to."""
@@ -312,7 +313,7 @@ def test_the_same_value_and_gradients(make: Callable[[Wrap], Program], mode: str
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("make", PROGRAMS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", some_by_day(PROGRAMS, 3), ids=lambda make: make.__name__)
 def test_the_same_second_order(make: Callable[[Wrap], Program], mode: str) -> None:
     """To rounding: the gradients of both runs are added in another order."""
     way, _, take = MODES[mode]

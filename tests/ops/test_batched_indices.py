@@ -10,6 +10,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
+from tests.by_day import some_by_day
 from tests.rows import each_row
 from tracejit.support.errors import TracejitError
 
@@ -119,7 +120,7 @@ def test_a_batch_is_one_element_after_the_other(name: str) -> None:
         assert "each" not in mapped.source
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", some_by_day(CALLS, 3))
 def test_gradients_of_a_batch_are_those_of_its_elements(name: str) -> None:
     call, given = CALLS[name]
     weights = np.random.default_rng(2).normal(size=np.shape(stacked(call, *choices(given)[0]))[1:])

@@ -17,7 +17,8 @@ LIMIT = 100.0
 
 def hovers(path: Path, words: list[str], root: Path) -> list[str]:
     """What the server shows at the last place of each of these words in a file."""
-    command = [str(Path(sys.executable).with_name("basedpyright-langserver")), "--stdio"]
+    start = "from basedpyright.langserver import main; main()"
+    command = [sys.executable, "-c", start, "--stdio"]
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=root, **pipes) as server:
         limit = threading.Timer(LIMIT, server.kill)

@@ -29,8 +29,8 @@ DEAR = {
 class Property:
     """A check of the samples to which it applies.
 
-    After the first of the samples of one op, one of `every` so many is checked by day, and the
-    others by night; all by night where `every` is 0.
+    After the first of the samples of one op, one of `every` so many is checked by day, chosen by
+    name, and the others by night; all by night where `every` is 0.
     """
 
     check: Callable[[Case], None]
