@@ -133,7 +133,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.trace.events": "tests/test_effects_order.py",
     "tracejit.trace.loop_steps": "tests/trace/test_closing.py",
     "tracejit.trace.reruns": "tests/trace/test_closing.py",
-    "tracejit.support.memo": "tests/specialise/test_pickling.py",
     "tracejit.cache.notices": "tests/cache/test_store.py",
     "tracejit.trace.forks": "tests/test_threads.py",
     "tracejit.trace.active": "tests/test_threads.py",

@@ -15,6 +15,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.eager import call_operation, window_gradient
+from tracejit.support.memo import Table
 from tracejit.trace import eager
 
 pytestmark = pytest.mark.stress
@@ -43,7 +44,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made.append(graph.name)
         return compute(self, graph, outputs)
 
-    monkeypatch.setattr(window_gradient, "_compiled", {})
+    monkeypatch.setattr(window_gradient, "_compiled", Table())
     monkeypatch.setattr(window_gradient, "make_kernel", make_kernel)
     monkeypatch.setattr(call_operation.CallOp, "_computation", computation)
     return made

@@ -70,6 +70,13 @@ def without_a_rule() -> None:
 SPEC = tj.TensorSpec(())
 
 
+def holding_itself() -> Any:
+    """A list that is its own element."""
+    found: list[Any] = []
+    found.append(found)
+    return found
+
+
 def series() -> Any:
     """What stands for a Series of polars."""
     return type("Series", (), {"__array__": None, "__module__": "polars.series"})()
@@ -318,6 +325,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "not-a-spec": lambda: tj.function(leak, input_signature=[("f8", (None, 3))]),
     "size-needed": lambda: tj.function(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),
     "not-an-array": lambda: tj.function(lambda x: x)(bytearray(2)),
+    "too-deep": lambda: tj.function(lambda x: x)(holding_itself()),
     "labelled": lambda: tj.vmap(lambda x: x)(series()),
     "dask": lambda: tj.grad(lambda w, x: np.sum(x @ w))(VECTOR, da.ones((2, 3))),
     "dask-arguments": lambda: td.function(np.add)(ROWS, ROWS.rechunk((1, 3))),

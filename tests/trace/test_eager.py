@@ -20,6 +20,7 @@ import pytest
 
 import tracejit as tj
 from tests.by_day import by_day
+from tracejit.eager import window_gradient
 from tracejit.support.errors import (
     ArgumentError,
     InPlaceError,
@@ -28,6 +29,7 @@ from tracejit.support.errors import (
     UnsupportedError,
     ValueNeededError,
 )
+from tracejit.support.memo import Table
 from tracejit.trace import eager
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.tensor import Tensor
@@ -434,12 +436,27 @@ def test_operations_with_ever_new_parameters_are_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What is remembered per operation has a bound."""
-    monkeypatch.setattr(eager, "LIMIT", 100)
-    monkeypatch.setattr(eager, "_compiled", {})
+    monkeypatch.setattr(Table, "LIMIT", 100)
+    monkeypatch.setattr(eager, "_compiled", Table())
     t = tj.constant(np.zeros(300))
     for k in range(300):
         t[k]
         assert len(eager._compiled) <= 100
+    bounds = np.linspace(0.0, 1.0, 2000)
+    for k in range(30):
+        np.quantile(t, bounds**k)
+        assert sum(len(text) for _, text, *_ in eager._compiled) <= 150_000
+
+
+def test_gradients_of_ever_new_windows_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Table, "LIMIT", 10)
+    monkeypatch.setattr(window_gradient, "_compiled", Table())
+    v = tj.Variable(np.zeros(30))
+    for k in range(30):
+        with tj.GradientTape() as tape:
+            y = v[k] * 1.0
+        tape.gradient(y, v)
+        assert len(window_gradient._compiled) <= 10
 
 
 def test_a_tensor_of_a_dead_tape_keeps_no_chain_alive() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tracejit.trace.trees import (
+    DEEPEST,
     LEAF,
     HasStructure,
     Structure,
@@ -309,3 +311,48 @@ def test_a_word_in_a_field_is_no_code() -> None:
     assert place == f"getattr(value, {word!r})"
     text = construction(structure, iter(["1.0"]), lambda thing: thing.__name__)
     assert text == "Row(1.0)"
+
+
+X = np.array([1.0, 2.0])
+
+
+def nested(depth: int) -> Any:
+    found: Any = X
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+def holding_itself(kind: type) -> Any:
+    found = kind()
+    if kind is dict:
+        found["a"] = found
+    else:
+        found += [X, found]
+    return found
+
+
+TOO_DEEP = {"a list": holding_itself(list), "a dict": holding_itself(dict), "3,000": nested(3000)}
+
+
+@pytest.mark.parametrize("name", TOO_DEEP)
+def test_what_holds_itself_or_is_too_deep_is_refused(name: str) -> None:
+    value = TOO_DEEP[name]
+    compiled = tj.function(lambda p: 1.0)
+    calls: list[Callable[[], Any]] = [
+        lambda: compiled(value),
+        lambda: compiled(p=value),
+        lambda: compiled.kernel(value),
+        lambda: tj.function(lambda: nested(3000))(),
+        lambda: tj.grad(lambda p: 1.0)(value),
+        lambda: tj.vjp(lambda p: 1.0, value),
+        lambda: tj.stop_gradient(value),
+    ]
+    for call in calls:
+        with pytest.raises(tj.errors.ArgumentError, match=r"holds itself.\n  test_trees.py:"):
+            call()
+
+
+def test_what_is_deep_enough_is_taken() -> None:
+    found = tj.grad(lambda p: np.sum(flatten(p)[0][0] ** 2))(nested(DEEPEST - 1))
+    np.testing.assert_array_equal(flatten(found)[0][0], 2.0 * X)

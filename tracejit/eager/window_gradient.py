@@ -27,6 +27,7 @@ from tracejit.ops.marker_ops import inputs_of, is_ruled
 from tracejit.passes.dce import needed_nodes
 from tracejit.passes.extract import extract
 from tracejit.support.errors import UnsupportedError
+from tracejit.support.memo import Table
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor
 from tracejit.trace.record import Recording, current_recording
@@ -34,8 +35,6 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.variable import Variable
-
-LIMIT = 10_000
 
 
 class WindowGradient(NamedTuple):
@@ -56,7 +55,7 @@ class WindowGradient(NamedTuple):
 BY_RULE: Any = type("ByRule", (), {})()
 """In place of a kernel: rules of the user's are on the way, which no structure tells apart."""
 
-_compiled: dict[tuple[Any, ...], Any] = {}
+_compiled = Table()
 
 Names = Callable[[], Mapping[Value, str]]
 
@@ -83,10 +82,11 @@ def compiled_gradients(
     known = _compiled.get(key)
     if known is None or (known is not BY_RULE and not _fits(known, window.numbers)):
         dynamic = frozenset() if known is None else known.dynamic | _changed(known, window.numbers)
-        if len(_compiled) >= LIMIT:
-            _compiled.clear()
         ends = ys, xs, seeds, known_so_far
-        known = _compiled[key] = _compile(window, *ends, units, names(), dynamic)
+        known = _compile(window, *ends, units, names(), dynamic)
+        letters = sum(len(word) for word in window.words if type(word) is str)
+        size = 10 * len(window.words) + letters + (0 if units is None else units.nbytes)
+        _compiled.keep(key, known, 1 + size // 1000)
     if known is BY_RULE:
         return None
     if known.kernel is None:

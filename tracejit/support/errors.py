@@ -268,6 +268,12 @@ ERRORS: dict[str, Row] = {
         "dataclass, slice); strings, sets, None, enums and other hashables select a kernel.",
         "{fix}",
     ),
+    "too-deep": Row(
+        ArgumentError,
+        "a container is nested more than {deepest} deep, or holds itself.",
+        "each array in it has a path of its own, which is written in generated code.",
+        "pass the arrays in a list, or keep the container outside the function.",
+    ),
     "labelled": Row(
         ArgumentError,
         "{what} is {kind}, not an array.",

@@ -1,9 +1,30 @@
-"""Memo of objects derived from a function, kept as long as the function lives."""
+"""Objects that are made once: those derived from a function, kept as long as it lives, and tables
+that start afresh when they are full."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+
+class Table(dict[Any, Any]):
+    """Objects by key, until their weights, in units of one short key, are too many together: then
+    the table starts afresh."""
+
+    LIMIT = 10_000
+
+    def __init__(self) -> None:
+        """Begin with no object."""
+        super().__init__()
+        self.weight = 0
+
+    def keep(self, key: Any, made: Any, weight: int = 1) -> None:
+        """Keep an object that weighs so much."""
+        self.weight += weight
+        if self.weight > self.LIMIT:
+            self.clear()
+            self.weight = weight
+        self[key] = made
 
 
 class Memo:

@@ -23,6 +23,7 @@ from tracejit.ops.marker_ops import OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.ops.shapes import copy
 from tracejit.support.errors import TracejitError, fail
+from tracejit.support.memo import Table
 from tracejit.trace import places
 from tracejit.trace.capture.contents import can_change
 from tracejit.trace.memory import owner_of_view, seal
@@ -41,11 +42,8 @@ BORROWED = -2
 # From `_locate` up to a method of Tensor's that the user called: these are tracejit's.
 KNOWN_FRAMES = 5
 
-# Operations of so many kinds are remembered; then the memory starts afresh.
-LIMIT = 10_000
-
 _Compiled = tuple[tuple[ArrayType, ...], Callable[..., Any]]
-_compiled: dict[tuple[Any, ...], _Compiled] = {}
+_compiled = Table()
 
 
 class Eager(threading.local, Recorder):
@@ -163,9 +161,7 @@ class Eager(threading.local, Recorder):
             raise
         except (ValueError, TypeError, IndexError) as error:
             raise self.misfit(op, values, params, error) from None
-        if len(_compiled) >= LIMIT:
-            _compiled.clear()
-        _compiled[key] = made
+        _compiled.keep(key, made, 1 + len(key[1]) // 1000)
         return made
 
     def lift(self, operand: Any) -> Value:

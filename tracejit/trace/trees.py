@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.dims import FreeShape
+from tracejit.support.errors import fail
 from tracejit.support.words import a, is_name, quoted, word_of
+from tracejit.trace import places
 from tracejit.trace.capture.access_paths import ATTRIBUTE, ITEM, Bind, PathStep, key_text
 from tracejit.trace.capture.exactness import ATOMS, Itself, exact, exact_key, is_plain
 from tracejit.trace.capture.guard import Difference, Guard, Sentence
@@ -29,6 +31,7 @@ MAPPINGS = (dict, OrderedDict, defaultdict)
 SEQUENCES = (list, tuple)
 INDEXED = (*MAPPINGS, *SEQUENCES)
 BUILTIN = (None, *INDEXED, set, slice)
+DEEPEST = 150  # a result is built by one expression, and Python takes 200 brackets in another
 _SLICE = ("start", "stop", "step")
 _CONSTANTS = (*ATOMS, enum.Enum, np.generic, type)
 
@@ -130,8 +133,11 @@ def _child(value: Any, key: Any) -> Any:
     return value[key] if type(value) in INDEXED else getattr(value, key)
 
 
-def flatten(value: Any) -> tuple[list[Any], Structure]:
-    """The leaves of `value` in order, and its structure."""
+def flatten(value: Any, depth: int = 0) -> tuple[list[Any], Structure]:
+    """The leaves of `value` in order, and its structure. Raises ArgumentError for a container that
+    holds itself, or is nested deeper than Python's own text of it could be."""
+    if depth > DEEPEST:
+        raise fail("too-deep", places.here(), deepest=DEEPEST)
     value = tuple(value) if type(value) is FreeShape else value
     keys = _keys(value)
     if keys is None:
@@ -139,7 +145,7 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
     leaves: list[Any] = []
     children = []
     for key in keys:
-        inner, structure = flatten(_child(value, key))
+        inner, structure = flatten(_child(value, key), depth + 1)
         leaves += inner
         children.append(structure)
     made = Structure(type(value), keys, tuple(children))
