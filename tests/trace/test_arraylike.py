@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+import tracejit.numpy as tnp
 from tests.interpret import interpret, record
+from tests.programs import assert_same
 from tests.rows import each_row
 from tracejit.ir.types import type_of
 from tracejit.support.errors import InPlaceError
 from tracejit.trace.arraylike import ArrayMethods
 from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import map_tree
 
 MATRIX = np.array([[1.5, -2.0, 0.25], [4.0, 0.5, -1.25]])
 COUNTS = np.array([[3, 1, 2], [5, 4, 6]])
@@ -184,3 +187,41 @@ def test_the_base_leaves_the_rest_to_its_classes() -> None:
     ):
         with pytest.raises(NotImplementedError):
             call()
+
+
+COPY: Any = np._CopyMode  # type: ignore[attr-defined]
+NAMES: dict[str, Callable[[Any], Any]] = {
+    "device": lambda x: (x.device, np.sum(x).device),
+    "namespace": lambda x: x.__array_namespace__() is np,
+    "a function of it": lambda x: x.__array_namespace__(api_version="2023.12").exp(x),
+    "a number is one": lambda x: (tnp.isscalar(x), tnp.isscalar(x[0]), tnp.isscalar(np.sum(x))),
+    "iterable": lambda x: (tnp.iterable(x), tnp.iterable(x[0])),
+    "copy if needed": lambda x: tnp.asarray(x, copy=COPY.IF_NEEDED),
+    "array if needed": lambda x: tnp.array(x, copy=COPY.IF_NEEDED) * 2.0,
+    "always": lambda x: np.reshape(x, (2, 2), copy=COPY.ALWAYS),
+    "reshaped if needed": lambda x: np.reshape(x, (2, 2), copy=COPY.IF_NEEDED),
+    "of places that are known": lambda x: x[np.where(np.arange(4) > 1)],
+    "under a condition": lambda x: np.sum(x[x > 1.5]),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_libraries_ask_of_an_array(name: str) -> None:
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    wanted = NAMES[name](x)
+    for found in (tj.function(NAMES[name])(x), NAMES[name](tj.constant(x))):
+        assert_same(map_tree(np.asarray, found), map_tree(np.asarray, wanted))
+
+
+def test_what_is_refused_with_the_cure() -> None:
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    refused = {
+        r"x\[\.\.\., ::2\] \+ 1j": lambda x: x.view(complex),
+        r"index with the condition, x\[condition\]": lambda x: x[np.where(x > 1.5)],
+        r"index with a condition, x\[condition\]": lambda x: x[(x > 1.5).nonzero()],
+    }
+    for cure, f in refused.items():
+        with pytest.raises(tj.TracejitError, match=cure):
+            tj.function(f)(x)
+    with pytest.raises(ValueError, match="_CopyMode enum is not allowed"):
+        tj.function(lambda x: x.astype(float, copy=COPY.ALWAYS))(x)

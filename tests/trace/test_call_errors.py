@@ -45,7 +45,7 @@ def test_what_numpy_takes_is_not() -> None:
 def test_the_cure_in_the_reason_is_the_fix() -> None:
     text = refusal(np.nonzero, X)
     assert text.splitlines()[-1] == (
-        "  Fix: select with np.where(condition, a, b), which keeps the shape."
+        "  Fix: index with a condition, x[condition], or choose with np.where(condition, a, b)."
     )
 
 

@@ -19,7 +19,7 @@ from tracejit.ir.dims import Dim
 from tracejit.ops.creation import as_array, full, full_like, plain_number, shape_of
 from tracejit.ops.joining import bracketed
 from tracejit.ops.op import HANDLERS
-from tracejit.ops.shapes import copy
+from tracejit.ops.shapes import copies, copy
 from tracejit.ops.sized import SIZED
 from tracejit.support.errors import fail
 from tracejit.trace import places
@@ -116,14 +116,14 @@ def _array(
     ndmin: int = 0,
 ) -> Any:
     """np.array."""
-    return _converted(recorder, object, dtype, order, bool(copy), ndmin)
+    return _converted(recorder, object, dtype, order, copies(copy), ndmin)
 
 
 def _asarray(
     recorder: Recorder, a: Any, dtype: Any = None, order: str | None = None, *, copy: Any = None
 ) -> Any:
     """np.asarray and np.asanyarray."""
-    return _converted(recorder, a, dtype, order or "K", bool(copy), 0)
+    return _converted(recorder, a, dtype, order or "K", copies(copy), 0)
 
 
 def _contiguous(recorder: Recorder, a: Any, dtype: Any = None) -> Any:
@@ -305,6 +305,8 @@ def wrapped(value: Any) -> Any:
         return _iterator(value, enumerated if value is numpy.ndenumerate else ElementIterator)
     if isinstance(value, numpy.ufunc):
         return ListUfunc(value, as_array)
+    if value is numpy.isscalar or value is numpy.iterable:
+        return value  # which ask isinstance, and iter()
     if isinstance(value, type) or not callable(value):
         return None
     try:

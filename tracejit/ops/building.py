@@ -13,6 +13,7 @@ import numpy as np
 from tracejit.ops.creation import as_array, is_recorded, require_layout, type_in_call
 from tracejit.ops.forms import same_elements
 from tracejit.ops.op import answer
+from tracejit.ops.shapes import copies
 
 
 def _plain(function: Callable[..., Any]) -> None:
@@ -67,7 +68,7 @@ def _asarray(
 ) -> Any:
     require_layout(order, device)
     made = _of_dtype(a, dtype)
-    return np.copy(made) if copy and made is a else made
+    return np.copy(made) if made is a and copies(copy) else made
 
 
 def _require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:

@@ -48,8 +48,8 @@ where = defop(
 def _where_call(condition: Any, *choices: Any) -> Any:
     if len(choices) != 2:
         raise TypeError(
-            "how many places it finds is not known while the condition is being recorded; choose "
-            "with np.where(condition, x, y), which keeps the shape"
+            "how many places it finds is not known while the condition is being recorded; index "
+            "with the condition, x[condition], or choose with np.where(condition, x, y)"
         )
     return where(*map(as_array, (condition, *choices)))
 

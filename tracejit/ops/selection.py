@@ -241,8 +241,8 @@ searchsorted: Op = defop(
 
 def _refuse_places(*args: Any, **kwargs: Any) -> NoReturn:
     raise TypeError(
-        "how many places it finds is not known while the array is being recorded; select with "
-        "np.where(condition, a, b), which keeps the shape"
+        "how many places it finds is not known while the array is being recorded; index with a "
+        "condition, x[condition], or choose with np.where(condition, a, b)"
     )
 
 

@@ -102,15 +102,20 @@ reshape: Op = _view(
 )
 
 
+def copies(copy: Any) -> bool:
+    """Return whether `copy=` asks for a copy: None and np._CopyMode.IF_NEEDED do not."""
+    return copy is not np._CopyMode.IF_NEEDED and bool(copy)  # type: ignore[attr-defined]
+
+
 def _reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
-    if copy is False:
+    if copy is False or copy is np._CopyMode.NEVER:  # type: ignore[attr-defined]
         raise TypeError("copy=False is not supported")
     if _is_fortran(order):
         turned = reshape.record_call(np.transpose(a), _sizes(shape)[::-1])
         result = np.transpose(turned) if turned.ndim > 1 else turned
     else:
         result = reshape.record_call(a, shape)
-    return np.copy(result) if copy else result
+    return np.copy(result) if copies(copy) else result
 
 
 answer(np.reshape, _reshape)
@@ -306,6 +311,10 @@ astype = same_elements(
 
 
 def _astype(x: Any, dtype: Any, *, copy: bool | None = True, **options: Any) -> Any:
+    if isinstance(copy, np._CopyMode):  # type: ignore[attr-defined]
+        raise ValueError(
+            "_CopyMode enum is not allowed for astype function. Use true/false instead."
+        )
     if not copy and np.dtype(dtype) == x.dtype and type_in_call(x).form == "array":
         require_layout(None, options.get("device"))
         return x

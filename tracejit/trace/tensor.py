@@ -387,6 +387,13 @@ class Tensor(ArrayMethods):
         if self.type.form == "weak" and hasattr(PYTHON_TYPES[self.dtype.kind], name):
             return self._number(operator.attrgetter(name), f"{{}}.{name}")
         kind = np.ndarray if self.type.form == "array" else self.type.dtype.type
+        if name in ("device", "__array_namespace__") and hasattr(kind, name):
+            return getattr(kind(0), name)
+        if name == "view" and kind is np.ndarray:
+            called, problem = f"{self._called()}.view", "it shows one memory as two dtypes"
+            fix = "write x[..., ::2] + 1j * x[..., 1::2], or np.stack([z.real, z.imag], -1)."
+            words = {"function": called, "problem": problem, "fix": fix}
+            raise fail("unsupported-call", self._recording.here(), **words)
         if self.type.form != "weak" and hasattr(kind, name) and not name.startswith("__"):
             called = f"{kind.__name__}.{name}"
             raise fail("unsupported-function", self._recording.here(), function=called)
