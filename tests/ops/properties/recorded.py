@@ -120,7 +120,7 @@ def gradient_is_the_derivative_of_plain_numpy(case: Case) -> None:
         assert_close(inner(grad, direction), expected, magnitude(grad, direction), tolerance)
 
 
-@sample_property(lambda case: case.order >= 1)
+@sample_property(lambda case: case.order >= 1, every=4)
 def forward_mode_is_the_transpose_of_reverse_mode(case: Case) -> None:
     program = case.program
     dots, grads = program.tangent(), program.gradient_here
