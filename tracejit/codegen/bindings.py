@@ -15,6 +15,7 @@ from tracejit.ir.location import location_text
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import DECIDE
 from tracejit.ops.control_flow import loop_operands
+from tracejit.ops.weak import SIZE
 from tracejit.schedule.loop_plan import LoopPlan
 from tracejit.schedule.plan import Plan
 from tracejit.support.errors import fail
@@ -34,7 +35,7 @@ def verify_bindings(
 
     Inputs that are `shared` may be the same variable of the code around the body. The names
     `released` are deleted before the statements of these numbers. Besides results and residuals,
-    the values `at_end` are read at the end of the body.
+    the values `at_end` are read at the end of the body. A size is what `free_sizes.py` writes.
     """
     bindings = _Bindings(plan, names)
     bindings.begin(set(shared))
@@ -80,7 +81,7 @@ class _Bindings:
         for value in dict.fromkeys([*self._plan.inputs, *rows]):
             name = self._names[value]
             holder = self._by_name.get(name)
-            if name == UNUSED:
+            if name == UNUSED or (value.node is not None and value.node.op is SIZE):
                 continue
             if holder is None:
                 self._hold(value)
@@ -122,7 +123,7 @@ class _Bindings:
             if value in held:
                 continue
             made = value.node
-            if made is not None and made in inlined:
+            if made is not None and (made in inlined or made.op is SIZE):
                 values += made.operands
             elif isinstance(value, Constant):
                 held.add(value)
