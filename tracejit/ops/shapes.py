@@ -104,11 +104,11 @@ reshape: Op = _view(
 
 def copies(copy: Any) -> bool:
     """Return whether `copy=` asks for a copy: None and np._CopyMode.IF_NEEDED do not."""
-    return copy is not np._CopyMode.IF_NEEDED and bool(copy)  # type: ignore[attr-defined]
+    return copy is not np._CopyMode.IF_NEEDED and bool(copy)
 
 
-def _reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
-    if copy is False or copy is np._CopyMode.NEVER:  # type: ignore[attr-defined]
+def _reshape(a: Any, shape: Any, order: str = "C", *, copy: Any = None) -> Any:
+    if copy is False or copy is np._CopyMode.NEVER:
         raise TypeError("copy=False is not supported")
     if _is_fortran(order):
         turned = reshape.record_call(np.transpose(a), _sizes(shape)[::-1])
@@ -311,7 +311,7 @@ astype = same_elements(
 
 
 def _astype(x: Any, dtype: Any, *, copy: bool | None = True, **options: Any) -> Any:
-    if isinstance(copy, np._CopyMode):  # type: ignore[attr-defined]
+    if isinstance(copy, np._CopyMode):
         raise ValueError(
             "_CopyMode enum is not allowed for astype function. Use true/false instead."
         )
