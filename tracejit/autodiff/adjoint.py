@@ -259,7 +259,9 @@ class ReversePass:
                     del self.cotangents[operand]
                 self._add(operand, fit(conjugate(answer), operand.type, self.recording))
 
-    _gradients = staticmethod(gradients)
+    def _gradients(self, *arguments: Any) -> list[Tensor | None]:
+        """The gradients of a body of a loop or condition: as `gradients`."""
+        return gradients(*arguments)
 
     def _known_invariants(self, node: Node) -> list[Any]:
         """The cotangents so far of the invariants of a loop, which add up theirs one step after the

@@ -142,19 +142,12 @@ class _Transpose(ReversePass):
                 self._add(value, g)
 
     def _gradients(
-        self,
-        ys: Sequence[Tensor],
-        xs: Sequence[Tensor],
-        grad_ys: Sequence[Tensor],
-        nodes: Sequence[Node] | None = None,
-        known: Sequence[Tensor | None] = (),
+        self, ys: Any, xs: Any, grad_ys: Any, nodes: Any = None, known: Any = ()
     ) -> list[Tensor | None]:
         """In the bodies of loops and conditions, an override is its values, too."""
 
-        def transpose(
-            recording: Recorder, xs: Sequence[Value], nodes: Sequence[Node]
-        ) -> ReversePass:
-            return _Transpose(recording, xs, nodes, _reached(nodes, set(xs)), {})
+        def transpose(recorder: Any, xs: Sequence[Value], nodes: Sequence[Node]) -> ReversePass:
+            return _Transpose(recorder, xs, nodes, _reached(nodes, set(xs)), {})
 
         return gradients(ys, xs, grad_ys, nodes, known, transpose)
 
@@ -221,7 +214,7 @@ def obstacles_at(
     """The reasons why a node is not linear in those of its operands that are `dependent`; of
     several results, why those that are `needed` are not."""
     op = node.op
-    results = node.results if len(node.results) == 1 else needed.intersection(node.results)
+    results = node.results if len(node.results) == 1 else needed & {*node.results}
     places = [k for k, operand in enumerate(node.operands) if operand in dependent]
     if isinstance(op, ControlFlow):
         yield from _obstacles_in_bodies(node, dependent, origins, needed)
@@ -286,7 +279,7 @@ def _obstacles_in_bodies(
 
 
 def _reached(nodes: Sequence[Node], moving: Set[Value]) -> set[Value]:
-    """What is computed from values that are `moving`, and these."""
+    """Values that are `moving`, and all that is computed from them."""
     found = set(moving)
     for node in nodes:
         found.update(dependent_results(node, found))

@@ -51,7 +51,7 @@ def inverse_gaps(values: Any) -> Any:
 
 
 def asked_of(g: Any, axis: int) -> Any:
-    """Whether the cotangent `g` of vectors along an axis, -1 or -2, asks anything of each: not of
+    """Say of each vector along an axis, -1 or -2, if its cotangent `g` asks anything of it: not of
     those that are sliced off, where it is zero whatever the numbers. None if it may of all."""
     value = getattr(g, "_value", None)
     if value is None or value.node is None or not all(type(n) is int for n in value.type.shape):
@@ -73,7 +73,7 @@ def asked_of(g: Any, axis: int) -> Any:
 
 
 def both_asked(one: Any, other: Any) -> Any:
-    """What is asked of each vector by two cotangents."""
+    """Say the same of two cotangents together."""
     return None if one is None or other is None else one | other
 
 

@@ -203,7 +203,7 @@ class Kind:
             keywords = [f"{key}={value!r}" for key, value in shown.items()]
             return f"{self.path}.{self.prefix}{name}({', '.join(['{0}', *keywords])})"
 
-        op = self._op(
+        op: Op = self._op(
             name,
             axes=axes.along,
             infer=infer,
@@ -211,7 +211,7 @@ class Kind:
                 matrix(y, x, m, axis, options).T, g, axis
             ),
             jvp=lambda v, y, x, k=(), **options: op(v, **options),
-            batch=lambda _, x, axis, **options: op(x, axis=axis + 1, **options),
+            batch=lambda _, x, **options: np.moveaxis(op(np.moveaxis(x, 0, -1), **options), -1, 0),
             source=source,
             cost=lambda c, m, axis, **options: 2 * c.size * m,
         )

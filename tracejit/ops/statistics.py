@@ -160,7 +160,7 @@ def _std_vjp(
     keepdims: bool = False,
 ) -> Any:
     """The number of elements times y may overflow, for float16 the number alone."""
-    y, x = with_room(y), with_room(x)
+    g, y, x = with_room(g), with_room(y), with_room(x)
     count = _count(x, axis)
     distances = x - np.sum(x, axis=axis, dtype=dtype, keepdims=True) / count
     g, y = (expand(each, axis, keepdims) for each in (g / max(count - ddof, 0), y))

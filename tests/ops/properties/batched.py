@@ -306,11 +306,9 @@ MAPPED = {
         "SciPy filters one at a time",
     ),
     **dict.fromkeys(
-        ("polynomial_polyder", "polynomial_polyint", "polynomial_polyadd", "polynomial_polysub",
-         "polynomial_polymul", "chebder", "chebint", "chebadd", "chebsub", "chebmul", "legder",
-         "legint", "legadd", "legsub", "legmul", "hermder", "hermint", "hermadd", "hermsub",
-         "hermmul", "hermeder", "hermeint", "hermeadd", "hermesub", "hermemul", "lagder", "lagint",
-         "lagadd", "lagsub", "lagmul"),
+        ("polynomial_polyadd", "polynomial_polysub", "polynomial_polymul", "chebadd", "chebsub",
+         "chebmul", "legadd", "legsub", "legmul", "hermadd", "hermsub", "hermmul", "hermeadd",
+         "hermesub", "hermemul", "lagadd", "lagsub", "lagmul"),
         "NumPy makes one series at a time",
     ),
 }  # fmt: skip
