@@ -146,3 +146,21 @@ def test_a_block_knows_its_place() -> None:
 
 def test_refusals_are_of_tracejit() -> None:
     assert issubclass(ERRORS["block"].error, tj.TracejitError)
+
+
+def test_a_signal_handler_may_load_a_kernel_while_one_is_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    load, inner = tasks.load_sealed, []
+    x = da.from_array(X, chunks=(5, 4))
+
+    def interrupted(*args: Any) -> Any:
+        if not inner:
+            inner.append(None)
+            inner[:] = [summed(x)]
+        return load(*args)
+
+    summed = td.function(lambda x: np.sum(x * 1.75))
+    monkeypatch.setattr(tasks, "load_sealed", interrupted)
+    with dask.config.set(scheduler="synchronous"):
+        assert summed(x) == inner[0] == np.sum(X * 1.75)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.interrupted import with_interruption
 from tracejit.support import progress
 from tracejit.support.progress import Display, Stage, is_wanted, stage
 
@@ -85,14 +86,14 @@ def test_stages_of_many_threads_end_together(terminal: Terminal) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert progress._display.stages == []
+    assert progress._display.stages == {}
     assert progress._display.shown == ""
 
 
 def test_an_error_ends_a_stage(terminal: Terminal) -> None:
     with pytest.raises(KeyError), stage("recording", "loss"):
         raise KeyError
-    assert progress._display.stages == []
+    assert progress._display.stages == {}
 
 
 def test_nothing_is_shown_over_a_debugger(terminal: Terminal) -> None:
@@ -136,3 +137,14 @@ def test_a_long_recording_says_so(terminal: Terminal) -> None:
     assert "tracejit: recording slow, " in terminal.getvalue()
     assert "operations" in terminal.getvalue()
     assert progress._display.shown == ""
+
+
+def test_a_signal_handler_may_come_at_any_instruction(terminal: Terminal) -> None:
+    def staged() -> None:
+        with stage("recording", "loss"):
+            pass
+
+    for number in range(150):
+        with_interruption(staged, (progress,), number, staged)
+    wait_for(lambda: not progress._display.is_watched)
+    assert not progress._display.stages

@@ -7,7 +7,6 @@ text once in a process. Its blocks are checked, too: Dask knows of them only wha
 from __future__ import annotations
 
 import re
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -153,21 +152,18 @@ def run_nothing(stage: StageTask) -> tuple[Any, ...]:
 _LOADED: OrderedDict[tuple[str, bytes | None], tuple[ModuleType, Callable[..., Any]]] = (
     OrderedDict()
 )
-_LOADING = threading.Lock()
 
 
 def _loaded(name: str, text: str, npz: bytes | None) -> tuple[ModuleType, Callable[..., Any]]:
-    """The module of a sealed text and its forward on one BLAS thread, imported once in a
-    process."""
+    """The module of a sealed text and its forward on one BLAS thread, one for all of a process. Of
+    threads that load it at once the first provides it: none waits for another."""
     found = _LOADED.get((text, npz))
     if found is None:
-        with _LOADING:
-            found = _LOADED.get((text, npz))
-            if found is None:
-                module = load_sealed(name, text, npz)
-                found = _LOADED[text, npz] = module, on_one_blas_thread(module.forward)
-                if len(_LOADED) > MOST_KERNELS:
-                    _LOADED.popitem(last=False)
+        module = load_sealed(name, text, npz)
+        made = module, on_one_blas_thread(module.forward)
+        found = _LOADED.setdefault((text, npz), made)
+        if len(_LOADED) > MOST_KERNELS:
+            _LOADED.popitem(last=False)
     return found
 
 

@@ -80,7 +80,7 @@ class Switch:
     def _settle(self) -> None:
         """Give all kernels the code that they need now."""
         if not self.is_open:
-            for _, plain in self._swapped.values():
+            for _, plain in list(self._swapped.values()):
                 for function, code in plain.items():
                     function.__code__ = code
             self._swapped.clear()
@@ -96,7 +96,8 @@ class Switch:
     def _swap(self, kernel: Any) -> None:
         """Let the functions of a kernel be instrumented when they are called next."""
         module = kernel.module
-        functions = [one for one in vars(module).values() if isinstance(one, FunctionType)]
+        found = list(vars(module).values())  # at once: a signal handler may add to them
+        functions = [one for one in found if isinstance(one, FunctionType)]
         own = {one: one.__code__ for one in functions if one.__globals__ is module.__dict__}
         if id(module) in self._swapped or INSTRUMENTED in vars(module):
             return

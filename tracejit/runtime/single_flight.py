@@ -79,3 +79,7 @@ class Mutex:
     def here(self) -> Any:
         """The lock of this process, for a `with` statement; its holder may take it again."""
         return self._locks.setdefault(os.getpid(), threading.RLock())
+
+    def is_mine(self) -> bool:
+        """Return whether this thread holds it: a signal handler has come in between."""
+        return bool(self.here()._is_owned())

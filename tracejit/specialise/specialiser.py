@@ -128,6 +128,8 @@ class Specialiser(NamedTuple):
         calls; to keep it, enter it in the table."""
         self.table.count()
         onto = request.onto
+        if onto is not None and onto.traces.mutex.is_mine():
+            onto = None  # a signal handler: what it has interrupted joins a trace
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.callee.request.transform else "forward"
         alone = TraceTree(Trace(recorded, make, target))

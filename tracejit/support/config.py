@@ -16,6 +16,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tracejit.support.errors import fail
@@ -238,7 +239,8 @@ def put(layer: Layer) -> None:
             for below, above in zip(_layers[-2::-1], _layers[:0:-1], strict=True):
                 if below.is_lasting and above.is_lasting:  # the list stays short
                     below.values = below.values | above.values
-                    _layers.remove(above)
+                    with suppress(ValueError):  # a signal handler has done so
+                        _layers.remove(above)
             _renew()
 
 

@@ -36,21 +36,19 @@ def collection_paused() -> Iterator[None]:
 def collection_eased() -> Iterator[None]:
     """Rarer garbage collection meanwhile. A recording makes many objects that stay, and the user's
     function, which runs, may make garbage. Thresholds that somebody else sets meanwhile stay."""
-    global _easing, _usual
-    with _lock:
-        if not _easing and 0 < gc.get_threshold()[0] < EASED:
-            _usual = gc.get_threshold()
-            gc.set_threshold(EASED, *_usual[1:])
-        _easing += 1
-    try:
+    global _usual
+    block = object()
+    try:  # no lock: a signal handler may record at any instruction
+        _easing[block] = None
+        usual = gc.get_threshold()
+        if 0 < usual[0] < EASED:
+            _usual = usual
+            gc.set_threshold(EASED, *usual[1:])
         yield
     finally:
-        with _lock:
-            _easing = max(_easing - 1, 0)  # a forked child has begun anew
-            if not _easing and _usual is not None:
-                if gc.get_threshold()[0] == EASED:
-                    gc.set_threshold(*_usual)
-                _usual = None
+        _easing.pop(block, None)
+        if not _easing:
+            _be_usual()
 
 
 def _leave_to_a_full_collection() -> None:
@@ -69,20 +67,22 @@ def _leave_to_a_full_collection() -> None:
     gc.unfreeze()
 
 
-_lock = threading.Lock()
-_easing = 0
-_usual: tuple[int, int, int] | None = None
+_easing: dict[object, None] = {}  # the blocks that are open
+_usual = gc.get_threshold()
 _spared = 0
 _paused_by: set[int] = set()  # threads that will go on with it
 
 
+def _be_usual() -> None:
+    """Collect garbage as often as before, where nobody has set another threshold since."""
+    if gc.get_threshold()[0] == EASED:
+        gc.set_threshold(*_usual)
+
+
 def _go_on_in_child() -> None:
     """Go on with the collection in a forked child that has none of the threads that would."""
-    global _lock, _easing, _usual
-    _lock = threading.Lock()
-    if _usual is not None and gc.get_threshold()[0] == EASED:
-        gc.set_threshold(*_usual)
-    _easing, _usual = 0, None
+    _easing.clear()
+    _be_usual()
     mine = _paused_by & {threading.get_ident()}
     if _paused_by - mine:
         _paused_by.intersection_update(mine)

@@ -51,44 +51,47 @@ class Stage(NamedTuple):
 
 class Display:
     """The line of one process. The oldest stage that is not over decides when it appears, the
-    newest what it says."""
+    newest what it says. Each step is one of a dict's: no thread or signal handler waits."""
 
     def __init__(self) -> None:
         """No stage has begun."""
-        self.stages: list[Stage] = []
-        self.mutex = threading.Lock()
-        self.is_watched = False
+        self.stages: dict[int, Stage] = {}  # by id
+        self.watchers: dict[str, object] = {}
         self.shown = ""
+
+    @property
+    def is_watched(self) -> bool:
+        """True if a thread writes the line."""
+        return bool(self.watchers)
 
     def begin(self, stage: Stage) -> None:
         """Take a stage, and start a watcher if there is none."""
-        with self.mutex:
-            self.stages.append(stage)
-            if not self.is_watched:
-                self.is_watched = True
-                # `threading` does not count it among the user's threads.
-                _thread.start_new_thread(self._watch, ())
+        self.stages[id(stage)] = stage
+        watcher = object()
+        if self.watchers.setdefault("watcher", watcher) is watcher:
+            # `threading` does not count it among the user's threads.
+            _thread.start_new_thread(self._watch, ())
 
     def end(self, stage: Stage) -> None:
         """Let go of a stage; after the last one, erase the line."""
-        with self.mutex:
-            self.stages = [one for one in self.stages if one is not stage]
-            if not self.stages:
-                self._show("")
+        self.stages.pop(id(stage), None)
+        if not self.stages:
+            self._show("")
 
     def _watch(self) -> None:
         """Write a line now and then; end when no stage has been there for a while."""
         while True:
             time.sleep(INTERVAL)
-            with self.mutex:
-                if not self.stages:
-                    self.is_watched = False
-                    return
-                now = time.monotonic()
-                if now - self.stages[0].began >= PATIENCE:
-                    newest = self.stages[-1]
-                    width = shutil.get_terminal_size().columns
-                    self._show("" if _in_debugger(newest.thread) else newest.line(now, width))
+            stages = list(self.stages.values())
+            if not stages:
+                self._show("")
+                self.watchers.clear()
+                return
+            now = time.monotonic()
+            if now - stages[0].began >= PATIENCE:
+                newest = stages[-1]
+                width = shutil.get_terminal_size().columns
+                self._show("" if _in_debugger(newest.thread) else newest.line(now, width))
 
     def _show(self, text: str) -> None:
         """Write `text` over what is shown. The cursor goes back to the start of the line, so that
@@ -100,7 +103,7 @@ class Display:
             sys.stderr.write(f"\r{text}{blank}\r")
             sys.stderr.flush()
         except (OSError, ValueError):  # closed meanwhile
-            self.stages = []
+            self.stages.clear()
         self.shown = text
 
 

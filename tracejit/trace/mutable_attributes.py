@@ -315,11 +315,10 @@ def _hook(cls: type) -> None:
     """Let the recording thread of a loan see what is lent of the objects of a class. Raises
     TypeError where a class does not change."""
     with _LOCK:
-        count = _COUNTS.get(cls, 0)
-        if not count:
-            for name, hook in _hooks_of(cls).items():
-                type.__setattr__(cls, name, hook)
-        _COUNTS[cls] = count + 1
+        _COUNTS[cls] = _COUNTS.get(cls, 0) + 1
+        # Each time: a signal handler that lends, too, takes its hooks away in between.
+        for name, hook in _hooks_of(cls).items():
+            type.__setattr__(cls, name, hook)
         _count_change()
 
 
@@ -328,9 +327,10 @@ def _unhook(cls: type) -> None:
     with _LOCK:
         _COUNTS[cls] -= 1
         if not _COUNTS[cls]:
-            del _COUNTS[cls]
+            _COUNTS.pop(cls)
             for name in HOOKS:
-                type.__delattr__(cls, name)
+                if name in vars(cls):
+                    type.__delattr__(cls, name)
         _count_change()
 
 

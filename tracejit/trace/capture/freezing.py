@@ -12,7 +12,8 @@ import numpy as np
 
 from tracejit.trace.capture.contents import chain_of
 
-_holders: dict[int, int] = {}
+_holders: dict[int, dict[int, None]] = {}
+"""Of each frozen array, by id, the lists of those that hold it."""
 _mutex = threading.RLock()  # a collection may thaw while this thread or another freezes
 
 
@@ -41,9 +42,9 @@ class FrozenArrays:
             for one in chain if chain[-1].base is None else ():  # not above a buffer of Python's
                 # What somebody else has made read-only is not made writeable at the end.
                 if one.flags.writeable or (id(one) in _holders and not self._holds(one)):
-                    one.flags.writeable = False
                     self._held.append(one)
-                    _holders[id(one)] = _holders.get(id(one), 0) + 1
+                    _holders.setdefault(id(one), {})[id(self._held)] = None
+                    one.flags.writeable = False
 
     def _holds(self, array: np.ndarray) -> bool:
         return any(one is array for one in self._held)
@@ -53,8 +54,11 @@ def _thaw(arrays: list[np.ndarray]) -> None:
     """Make arrays writeable that nothing holds frozen any more, each after what it shows."""
     with _mutex:
         for one in reversed(arrays):
-            _holders[id(one)] -= 1
-            if not _holders[id(one)]:
-                del _holders[id(one)]
+            holders = _holders.get(id(one), {})
+            holders.pop(id(arrays), None)
+            if not holders:
+                _holders.pop(id(one), None)
                 with suppress(ValueError):  # the user has made what it shows read-only
                     one.flags.writeable = True
+                if id(one) in _holders:  # frozen meanwhile, by a signal handler
+                    one.flags.writeable = False
