@@ -15,6 +15,7 @@ import tracejit.numpy as tnp
 from tests.against_exact import code
 from tests.by_day import by_day
 from tests.triangular_programs import ROLLED, SIZE, arguments, difference, text
+from tracejit.compiler import pipeline
 from tracejit.support.cost_model import assuming
 
 N = SIZE
@@ -255,3 +256,16 @@ def test_exact_kernels_keep_their_order() -> None:
 @pytest.mark.parametrize("seed", range(by_day(3, 12)))
 def test_random_programs(seed: int) -> None:
     assert difference(text(random.Random(seed)), arguments(seed)) < 1e-8
+
+
+@pytest.mark.parametrize("f", [gram, prefix_products, scaled_rows], ids=lambda f: f.__name__)
+def test_loops_that_are_not_taken_at_once_are_right(
+    f: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = arguments(0)
+    _, expected, slopes = answers(made(f), given)
+    monkeypatch.setattr(pipeline, "whole_loops", lambda graph: graph)
+    source, found, others = answers(made(f), given)
+    assert "for t in" in source
+    for one, other in zip((found, *others), (expected, *slopes), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)

@@ -7,8 +7,9 @@ import pytest
 
 from tests.interpret import record
 from tracejit.ir.graph import Graph, Value
+from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.types import ArrayType
-from tracejit.ir.verify import verify
+from tracejit.ir.verify import check_steps, verify
 from tracejit.ops.op import OPS
 from tracejit.support.errors import GraphError
 
@@ -59,3 +60,15 @@ def test_an_output_may_be_a_constant_or_an_input() -> None:
     graph = graph_of_exp()
     graph.outputs = [graph.constant(1.0), graph.inputs[0]]
     verify(graph)
+
+
+def test_a_size_of_a_step_stays_in_its_loop() -> None:
+    graph = Graph("f")
+    graph.sizes = sizes = StepSizes()
+    x = graph.add_input("x", ArrayType((8,), np.dtype("f8")))
+    index = (("slice", None, sizes.step(8) + 1, None),)
+    kind = OPS["getitem"].result_types([x.type], {"index": index})
+    graph.emit(OPS["getitem"], (x,), {"index": index}, kind, None)
+    check_steps(graph, frozenset([0]))
+    with pytest.raises(GraphError, match="outside of its loop"):
+        check_steps(graph)

@@ -32,6 +32,7 @@ from tracejit.ir.location import Origin
 from tracejit.ir.printer import print_graph
 from tracejit.ir.subgraph import every_node
 from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
+from tracejit.ir.verify import check_steps
 from tracejit.ops.op import LIBRARIES
 from tracejit.passes.cse import share, share_decompositions
 from tracejit.passes.dce import drop_dead
@@ -161,6 +162,7 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
         return in_bodies(graph, lambda body: improved(run_in_turn(body, inside)))
 
     graph = improved(run_in_turn(graph, passes))
+    check_steps(graph)
     dump("plan", lambda: print_graph(graph))
     return graph
 

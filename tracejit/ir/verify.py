@@ -6,11 +6,16 @@ TRACEJIT_VERIFY=1.
 - names, where assigned, are unique; outputs are values of the graph;
 - the same holds of the bodies that nodes own. That their inputs and outputs have the types of
   operands and results is the affair of the op, which infers types from them.
+
+`check_steps` is for a whole graph, not for a body alone, and is always called before it is written:
+a size that differs from step to step is of a loop around.
 """
 
 from __future__ import annotations
 
+from tracejit.ir.dims import dims_in
 from tracejit.ir.graph import Constant, Graph, Value
+from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.subgraph import bodies_of
 from tracejit.support.errors import fail
 
@@ -39,3 +44,20 @@ def verify(graph: Graph) -> Graph:
     if len(names) != len(set(names)):
         raise fail("graph", None, problem=f"{graph.name}: two values share a name")
     return graph
+
+
+def check_steps(graph: Graph, steps: frozenset[int] = frozenset()) -> None:
+    """Raise where a node has a size that differs from step to step, but is in no loop of these
+    `steps`: its text would be that of one step."""
+    if type(graph.sizes) is not StepSizes:
+        return
+    for node in graph.nodes:
+        shapes = [value.type.shape for value in node.results if value.type.form != "list"]
+        dims = [dim for part in (*node.params.values(), *shapes) for dim in dims_in(part)]
+        keys = [one for dim in dims if type(dim.sizes) is StepSizes for one, _ in dim.key]
+        if not steps.issuperset(index for one in keys for index in one):
+            raise fail("graph", None, problem=f"{graph.name}: {node!r} is outside of its loop")
+        size = node.params.get("size")
+        inner = steps | {size} if type(size) is int else steps
+        for _, body in bodies_of(node):
+            check_steps(body.graph, inner)
