@@ -54,7 +54,7 @@ MAY_IMPORT_EXTRAS = (
 TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.{area}": "tests/ops/test_table.py"
     for area in (
-        "accumulations", "arithmetic", "batched_products", "choices", "comparison", "complex",
+        "accumulations", "arithmetic", "batched_products", "choices", "comparison",
         "covariances", "eigenvalues", "emath", "exponential", "folds", "forms", "fourier",
         "least_squares", "marker_ops", "nan", "orthogonal", "polynomials", "quantiles", "ranges",
         "sampling", "segments", "series", "slopes", "trigonometric", "ufuncs", "weak",

@@ -94,7 +94,8 @@ class BatchedCondition:
         taken = record_side(self.recording, partial(self._computed, body, mask))
         types = [value.type for value in taken.outputs]
         other = record_side(self.recording, lambda: [zeros(self.recording, x) for x in types])
-        return emit_condition(self.recording, body.name, np.any(mask), [taken, other])
+        is_taken: Any = np.any(mask)
+        return emit_condition(self.recording, body.name, is_taken, [taken, other])
 
     def _takes(self, number: int) -> Any:
         """The mask of the elements that take a side."""
