@@ -59,7 +59,7 @@ from tracejit.support.cost_model import costs
 from tracejit.support.progress import stage
 from tracejit.version import __version__
 
-IR_VERSION = 11
+IR_VERSION = 12
 EXACT_PASSES = tuple(
     Pass(each, is_exact=True)
     for each in (erase_markers, simplify_exactly, share, share_decompositions, drop_dead)
