@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -723,3 +724,14 @@ def test_steps_in_a_loop_are_released_at_once() -> None:
         assert count() - before < 300
     finally:
         gc.enable()
+
+
+def test_integers_beyond_64_bits_are_no_table() -> None:
+    def f(x):
+        s = 0.0
+        for k in range(len(x)):
+            s = s + np.sin(s + x[k]) / math.factorial(k)
+        return s
+
+    x = np.linspace(0.1, 0.5, 40)
+    np.testing.assert_allclose(tj.function(f)(x), f(x), rtol=1e-14)

@@ -81,11 +81,7 @@ def stretch(values: Sequence[Value | None], middle: int) -> tuple[int, int]:
     if isinstance(here, Constant):
         if here.type.form == "handle":
             return middle, middle
-        return _around(
-            middle,
-            len(values),
-            lambda k: type(values[k]) is Constant and values[k].type is here.type,  # type: ignore[union-attr]
-        )
+        return _around(middle, len(values), lambda k: _may_be_listed(values[k], here.type))
     if not is_row(here):
         return middle, middle
     array = here.node.operands[0]  # type: ignore[union-attr]
@@ -102,6 +98,13 @@ def stretch(values: Sequence[Value | None], middle: int) -> tuple[int, int]:
     if not stride or (indices[low][entry] < 0) != (indices[high - 1][entry] < 0):
         return middle, middle
     return start + low, start + high
+
+
+def _may_be_listed(value: Value | None, type_of_all: ArrayType) -> bool:
+    """Return whether a value is a constant that an array of such numbers can hold."""
+    if type(value) is not Constant or value.type is not type_of_all:
+        return False
+    return type(value.data) is not int or -(2**63) <= value.data < 2**63
 
 
 def may_be_promoted(initial: Value, type: ArrayType) -> bool:
