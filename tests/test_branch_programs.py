@@ -33,6 +33,9 @@ pytestmark = [
     pytest.mark.filterwarnings(
         "ignore:.* has made 5 kernels:tracejit.support.errors.TracejitWarning"
     ),
+    pytest.mark.filterwarnings(
+        "ignore:.* has been recorded again:tracejit.support.errors.TracejitWarning"
+    ),
 ]
 
 FEW = settings(

@@ -289,8 +289,9 @@ def test_too_many_ways_are_pythons() -> None:
             assert value == many(x)
             np.testing.assert_array_equal(gradient, np.where(x > 0, 1.0, -2.0))
     assert f.tracing_count == 4 and len(f.kernels) == 1
-    assert [each.filename for each in caught] == [__file__] * 2
-    assert "a branch that is in none of the 4 recorded traces" in str(caught[0].message)
+    assert [each.filename for each in caught] == [__file__] * 4
+    told = [str(each.message) for each in caught]
+    assert sum("a branch that is in none of the 4 recorded traces" in text for text in told) == 2
     hessian = tj.hessian(tj.function(many, max_paths=1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

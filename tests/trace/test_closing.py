@@ -521,24 +521,6 @@ def test_a_loop_may_not_end() -> None:
     assert f(1.0, 0.5) == math.ceil(math.log(0.5) / math.log(0.999999))
 
 
-def test_a_part_of_the_test_that_may_raise_is_asked_last() -> None:
-    def first_small(x: Any) -> Any:
-        i = 0
-        while i < 5 and x[i] > 0.5 and x[4 - i] > 0.1:
-            i += 1
-        return i * 1.0
-
-    recorded = tj.function(first_small)
-    for small in (2, 5, 0, 4):
-        x = np.where(np.arange(5) == small, 0.2, 0.9)
-        assert recorded(x) == first_small(x) == small
-    x = np.where(np.arange(5) == 3, 0.0, 0.9)
-    assert recorded(x) == first_small(x) == 1
-    assert len(recorded.kernels) == 1
-    assert has_while(recorded.source)
-    assert "plain Python" not in recorded.explain()
-
-
 def test_zero_trips_first() -> None:
     f = tj.function(newton)
     assert f(np.float64(1.0)) == 1.0
@@ -583,6 +565,120 @@ def test_explain_tells_why_a_loop_is_not_closed() -> None:
     closed = tj.function(newton)
     closed(np.float64(3.0))
     assert "while_loop" not in closed.explain()
+
+
+def test_a_second_recording_of_trips_warns_once() -> None:
+    def in_branches(x: Any) -> Any:
+        s = 0.0
+        for v in x:
+            if v > 0.0:
+                s = s + v
+        return s
+
+    recorded = tj.function(appended)
+    recorded(np.float64(3.0))
+    with pytest.warns(tj.TracejitWarning, match="has been recorded again") as caught:
+        recorded(np.float64(9.0))
+        recorded(np.float64(27.0))
+    (warning,) = caught
+    text = str(warning.message)
+    assert warning.filename == __file__
+    assert "Python decides at each trip of a loop, `while x > 1.0:` (appended:2)" in text
+    assert "`out.append(x)` in it" in text
+    assert "tj.while_loop" in text
+    told = recorded.explain()
+    assert "has 3 recorded traces" in told
+    assert "has been recorded again for 2 calls" in told
+    recorded = tj.function(in_branches)
+    recorded(np.array([1.0, 2.0, 3.0]))
+    with pytest.warns(tj.TracejitWarning, match=r"`if v > 0.0:`.*np.where"):
+        recorded(np.array([1.0, -2.0, 3.0]))
+
+
+def test_an_inner_loop_of_two_tests_computes_what_a_step_around_it_computes() -> None:
+    def f(x: Any) -> Any:
+        half, n, s = 0.0, 0, 0.5 * x
+        while x > 1.0:
+            if x > 2.0:
+                s = s + 0.3
+            y = x
+            while y > 0.8 and n < 9:
+                half = x / 2.0
+                n = n + 1
+                y = y * 0.4
+            x = x / 2.0 - 0.01
+        return half, s, x
+
+    recorded = tj.function(f, exact=True)
+    for number in (9.0, 1.6, 0.7, 3.5):
+        assert [*map(repr, recorded(np.float64(number)))] == [*map(repr, f(np.float64(number)))]
+
+
+def test_a_loop_of_two_tests_may_leave_a_number_as_it_is() -> None:
+    def f(x: Any, n: Any) -> Any:
+        last = 0.0
+        while x > 1.0 and n < 4.0:
+            last = 0.5 * x
+            x, n = x * 0.5, n + 1.0
+        return last
+
+    recorded = tj.function(f)
+    for n in (1.0, 9.0):
+        args = np.float64(8.0), np.float64(n)
+        assert repr(recorded(*args)) == repr(f(*args))
+
+
+def test_what_came_before_a_loop_happens_once() -> None:
+    calls: list[int] = []
+
+    def counted(x: Any) -> Any:
+        calls.append(1)
+        n, s = 0, 0.0
+        while x > 1.0:
+            x, n, s = x / 2.0, n + 1, s + x
+        return s + n
+
+    assert tj.function(counted)(np.float64(9.0)) == counted(9.0)
+    assert len(calls) == 2
+
+
+def test_a_variable_that_settles_after_the_first_trip() -> None:
+    """A Python number at the first trip, then a scalar: that trip stands before the loop."""
+
+    def averaged(x: Any) -> Any:
+        mean = 0.3
+        while x > 1.0:
+            mean = (0.9 * mean + 0.1) * x
+            x = x * np.float32(0.5)
+        return mean
+
+    for kind in (np.float64, np.float32):
+        recorded = tj.function(averaged, exact=True)
+        for number in NUMBERS:
+            found, wanted = recorded(kind(number)), averaged(kind(number))
+            assert type(found) is type(wanted)
+            assert found == wanted
+        (kernel,) = recorded.kernels
+        assert has_while(kernel.source)
+
+
+def test_a_number_that_some_steps_assign_is_what_python_has() -> None:
+    def clamped(x: Any) -> Any:
+        best, low = 0, x
+        while x > 1.0:
+            if x > 5.0:
+                best = x
+            if low > 4.0:
+                low = 4.0
+            x = x / 2.0
+        return best, low
+
+    recorded = tj.function(clamped)
+    for number in (3.0, 9.0, 0.5, 4.5):
+        found, wanted = recorded(np.float64(number)), clamped(np.float64(number))
+        assert [*map(repr, found)] == [*map(repr, wanted)]
+    (kernel,) = recorded.kernels
+    assert has_while(kernel.source)
 
 
 @pytest.mark.filterwarnings("ignore::tracejit.TracejitWarning")

@@ -18,13 +18,20 @@ from tracejit.ops.branches import DECIDE
 from tracejit.runtime.dispatch import Entry
 from tracejit.runtime.single_flight import Mutex
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
-from tracejit.specialise.reasons import Reason, labels_of, reason_for, settled, words_of
+from tracejit.specialise.reasons import (
+    Reason,
+    labels_of,
+    newest_recording,
+    reason_for,
+    settled,
+    words_of,
+)
 from tracejit.specialise.uncompiled import UncompiledCalls
 from tracejit.support.errors import TracejitWarning
 from tracejit.support.event_log import log
 from tracejit.trace import places
 from tracejit.trace.free_dimensions import Axis
-from tracejit.trace.reruns import Closing
+from tracejit.trace.reruns import CURE, Closing
 from tracejit.trace.signature import Call
 
 TOO_MANY = 5
@@ -81,6 +88,21 @@ def _decisions(entry: Entry) -> list[str]:
     nodes = entry.traces.recorded().graph.nodes
     lines = [node.where for node in nodes if node.op is DECIDE and node.where is not None]
     return list(dict.fromkeys(f"`{line.text}` ({line.short})" for line in lines))
+
+
+def decided_each_trip(entry: Entry, closing: Closing) -> tuple[str, str] | None:
+    """The line at which the newest trace of a kernel was decided again and again, with the reason
+    for that, and what to do instead."""
+    nodes = newest_recording(entry).recording.graph.nodes
+    counted = Counter(node.where for node in nodes if node.op is DECIDE and node.where is not None)
+    for line, count in counted.items():
+        why = closing.why(line)
+        if count > 2 or (count > 1 and why):
+            because = f" ({why})" if why else ""
+            detail = f"Python decides at each trip of a loop, `{line.text}` ({line.short}){because}"
+            cure = CURE if why else "choose between numbers with np.where(condition, a, b)"
+            return f"{detail}, and each way through is a recording of its own", f"{cure}."
+    return None
 
 
 def loops_recorded(entry: Entry, kernel: str) -> Iterator[str]:
@@ -152,6 +174,8 @@ class History:
             self.add(kernel, reason)
         if is_quiet and not lasting:
             self._note_changing(reason)
+        elif joined is not None and (found := decided_each_trip(entry, self.closing)):
+            self.uncompiled.note("trips", *found)
         elif is_quiet and kernel in self.again:
             fixes = " ".join(reason.fixes())
             self.uncompiled.note("again", reason.because(self._number), fixes)

@@ -40,7 +40,7 @@ from tracejit.trace.mutable_attributes import (
 from tracejit.trace.open_loops import OpenLoops
 from tracejit.trace.record import Recording
 from tracejit.trace.recorded_matrix import RecordedMatrix
-from tracejit.trace.reruns import CannotClose, MustKeepApart
+from tracejit.trace.reruns import CannotClose, Learned, MustKeepApart
 from tracejit.trace.signature import NUMBERS, Call, Leaf
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.type_questions import refused_types
@@ -63,6 +63,7 @@ class Tracer:
         self.options = options
         self.origin = origin_of(callee.python, callee.name)
         self.effects: set[str] = set()
+        self.learned = Learned()
 
     def record(self, request: SpecialisationRequest) -> RecordedCall:
         """Run the function on Tensors. Raises what the function raises, and Failed.
@@ -90,9 +91,10 @@ class Tracer:
         except NotForAllSteps:
             self.findings.rolls_sizes = False
             return self._tried(request, tries)
-        except CannotClose:
+        except CannotClose as error:
             if not tries:
-                raise
+                self.findings.closing.refused[error.site] = "its variables change their types"
+                return self._tried(request)
         except TracejitError as error:
             alone = threading.active_count() == 1 or request.sizes is not None
             if error.row != "random" or alone or not tries:
@@ -129,8 +131,7 @@ class Tracer:
             if not captures.lent:
                 raise
             problem = error
-        guard = captures.guard()
-        if guard is not None and not guard() and isinstance(problem, Exception):
+        if isinstance(problem, Exception) and not captures.is_unchanged():
             raise problem  # not once more: the function has changed what it reads
         writes = "events" in self.effects - effects
         self.effects = effects
@@ -170,7 +171,7 @@ class Tracer:
         recording.graph.most_keys = costs().remembered_nodes
         recording.keeps_apart = self.findings.keeps_apart
         recording.rolls_sizes = self.findings.rolls_sizes and sizes is None
-        loops = OpenLoops(recording, self.findings.closing)
+        loops = OpenLoops(recording, self.findings.closing, self.learned, captures.is_unchanged)
         if sizes is None and not recording.keeps_apart:
             recording.loops = loops
         recording.use_sizes(sizes)
@@ -219,8 +220,8 @@ class Tracer:
             is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
             if recording.raises_text and is_users:
                 raise Failed("text") from error  # its message shows what has no numbers yet
-            guard = captures.guard() if sizes is not None else None
-            if guard is not None and not guard() and isinstance(error, Exception):
+            with_sizes = sizes is not None and isinstance(error, Exception)
+            if with_sizes and not captures.is_unchanged():
                 raise RanOnce from error
             raise
         finally:
@@ -268,8 +269,7 @@ class Tracer:
 
         Raises Failed where one holds neither a number nor an array of its own.
         """
-        guard = captures.guard()
-        if guard is not None and not guard():
+        if not captures.is_unchanged():
             for attribute, assigned in rebound:
                 attribute.commit(assigned)
             return False

@@ -1,7 +1,8 @@
 """Calls that no kernel serves: how many there were and why, and one warning of each cause.
 
 A call is recorded for itself alone where the function changes what it reads, and runs as plain
-Python where its kernel raises or its arguments share memory. Both take far longer than a kernel.
+Python where its kernel raises or its arguments share memory. A function that decides at each trip
+of a loop is recorded for each way through it. All take far longer than a kernel.
 Nobody would notice, so the second such call warns, and `explain()` tells of all of them. `CAUSES`
 has a row for every way into Python.
 """
@@ -49,6 +50,12 @@ CAUSES = {
         "draw outside of the function, and pass the element as an argument.",
     ),
     "again": Cause("recorded {count} to no effect", "{detail}", "{fix}"),
+    "trips": Cause(
+        "been recorded again for {count}",
+        "{detail}",
+        "{fix}",
+        patience=1,
+    ),
     "kernel": Cause(
         AS_PYTHON,
         "the kernel raised {detail}, where Python goes on",

@@ -11,31 +11,36 @@ test that come after its first (`and k < 50`) are asked before each step, on its
 
 What does not hold after all raises CannotClose: the function is recorded again, that loop trip by
 trip. A Python number that a step changes raises, too: in the next recording it is a Tensor.
+
+A variable may begin as a Python number and be a NumPy scalar after a step. It is a scalar at all
+trips where that makes no difference to what reads it. Elsewhere the first trip stands before the
+loop.
 """
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from operator import itemgetter
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tracejit.ir.graph import Node, Value, replace_values
-from tracejit.ir.subgraph import Placeholder, needed_for
-from tracejit.ir.types import ArrayType, type_of
-from tracejit.ops.branches import may_raise
-from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.ir.subgraph import Placeholder
+from tracejit.ir.types import WEAK_TYPES, ArrayType, type_of
+from tracejit.ops.forms import as_element, as_scalar
 from tracejit.trace import places
-from tracejit.trace.conditions import common_type, converted, emit_condition, record_side, zeros
+from tracejit.trace.closed_step import ClosedStep
+from tracejit.trace.conditions import zeros
 from tracejit.trace.decisions import Unknown
-from tracejit.trace.loop_steps import Segment, as_bool, at_line, is_same, set_locals
+from tracejit.trace.loop_steps import Segment, as_bool, at_line, is_same, reads_alike, set_locals
 from tracejit.trace.loop_syntax import LoopSyntax
-from tracejit.trace.loops import LoopInputs, Side, emit_while, placeholder, step_number, take_out
-from tracejit.trace.reruns import CannotClose, Closing, Site
+from tracejit.trace.loops import LoopInputs, emit_while, placeholder, step_number, take_out
+from tracejit.trace.memory import View, seal
+from tracejit.trace.reruns import CannotClose, Closing, Learned, Site
 from tracejit.trace.tensor import TENSORS, Tensor
 
 MOST_PATHS = 16
@@ -50,22 +55,21 @@ class OpenLoop:
 
     def __init__(
         self,
-        recording: Any,
-        closing: Closing,
+        loops: Any,
         frame: FrameType,
         syntax: LoopSyntax,
         site: Site,
         decide: Callable[[Value], bool],
     ) -> None:
-        """The first test of the loop in `frame` has just gone on; `decide` takes decisions outside
-        of loops."""
-        self.recording = recording
-        self.closing = closing
+        """The newest of `loops` has just gone on in `frame`; `decide` decides outside of it."""
+        self.recording = recording = loops.recording
+        self.closing: Closing = loops.closing
+        self.learned: Learned = loops.learned
+        self.number: int = loops.count
         self.decide = decide
         self.frame = frame
         self.syntax = syntax
         self.site = site
-        self.start = 0
         self.scope = recording.inside_scope()
         self.scope.__enter__()
         self.outer_trail = recording.trail
@@ -80,6 +84,11 @@ class OpenLoop:
         self.depth = 0
         self.same: dict[Value, Value] = {}
         self.made: dict[str, Any] = {}
+        self.always: set[str] = set(syntax.stores)
+        self.gone = placeholder(recording, WEAK_TYPES[float])
+        self.began: dict[str, Any] = {}
+        self.others: dict[str, Any] = {}
+        self.flags: dict[str, str] = {}
         self.is_whole = syntax.is_single
         self.inside: set[Node] = set()
         self.where = places.location(frame)[0]
@@ -93,18 +102,16 @@ class OpenLoop:
 
     def _begin(self) -> None:
         """Take the variables that a step assigns for placeholders."""
-        local = self.frame.f_locals
-        for name in sorted(name for name in self.syntax.stores if name in local):
-            value = local[name]
-            wanted = self.closing.types.get((self.site, name))
+        for name, value in sorted(self._assigned(self.frame.f_locals).items()):
+            wanted = self.learned.types.get(self.number, {}).get(name)
             if type(value) not in TENSORS and wanted is None and not self._is_counter(name, value):
                 self.fixed[name] = value
                 continue
             tensor: Any = Tensor(self.recording.lift(value), self.recording)
-            if name in self.syntax.updates and tensor.type.form == "array":
-                self._refuse(f"{name} is updated in place")
             if wanted is not None and tensor.type is not wanted:
-                tensor = as_scalar(tensor, dtype=wanted.dtype)
+                self.others[name] = value
+                tensor = self._as_scalar(name, tensor, wanted)
+            self.began[name] = value
             self.initial[name] = tensor
             one = Placeholder(tensor.type)
             one.label = name.strip("_") or "trip"
@@ -134,6 +141,24 @@ class OpenLoop:
                 self._refuse(f"a debugger looks on, and it reads {counter.name}")
             fresh = {counter.name: self.count}
             at_line(self.frame, counter.head, counter.body, lambda: set_locals(self.frame, fresh))
+
+    def _as_scalar(self, name: str, tensor: Any, wanted: ArrayType) -> Any:
+        """The number or 0-d array that a variable may be, as the scalar that it is elsewhere."""
+        kind = tensor.type
+        if wanted.form == "scalar" and kind.form == "array" and kind.dtype == wanted.dtype:
+            return as_element(tensor)
+        is_close = np.can_cast(kind.dtype, wanted.dtype, "same_kind")
+        if (wanted.form, kind.form) != ("scalar", "weak") or not is_close:
+            self._begin_later(f"{name} is {kind!r} at some steps and {wanted!r} at others")
+        return as_scalar(tensor, dtype=wanted.dtype)
+
+    def _assigned(self, local: Mapping[str, Any]) -> dict[str, Any]:
+        """The variables of a step that have a value."""
+        found = {name: local[name] for name in self.syntax.stores & local.keys()}
+        return {name: x for name, x in found.items() if not self._is_gone(x)}
+
+    def _is_gone(self, value: Any) -> bool:
+        return type(value) in TENSORS and value._value in self.recording.gone
 
     def _is_counter(self, name: str, value: Any) -> bool:
         """Return whether the test reads a number that a step assigns: it may end the loop where
@@ -192,9 +217,16 @@ class OpenLoop:
         """Let the body begin anew, on the placeholders."""
         self.root, self.depth = root, 0
         self.parts.clear()
+        self._forget({*self.inputs, *self.fixed})
         self._put(self.inputs)
         self._follow(root)
         self._count()
+
+    def _forget(self, kept: Collection[str]) -> None:
+        """Let nobody read variables that a step has assigned, but for those that are `kept`."""
+        local = self.frame.f_locals
+        names = (self.syntax.stores & local.keys()).difference(kept)
+        set_locals(self.frame, dict.fromkeys(names, self.gone))
 
     def branch(self, value: Value) -> bool:
         """The outcome of a decision in the body."""
@@ -248,12 +280,14 @@ class OpenLoop:
             local[self.syntax.counter.name] = self.count
             local[BREAKS] = np.logical_not(go_on)
             go_on = np.logical_and(go_on, self.count != self.syntax.counter.left[-1])
-        for name, value in self.fixed.items():
-            if not is_same(local.get(name), value):
-                self._changed(name, value, local.get(name))
-        outputs = [
-            self._returned(name, local.get(name), one.type) for name, one in self.inputs.items()
-        ]
+        changed = {
+            name: self._type_after(name, local.get(name))
+            for name, value in self.fixed.items()
+            if not is_same(local.get(name), value)
+        }
+        if changed:
+            self._want(changed)
+        outputs = [self._returned(name, local.get(name), one) for name, one in self.inputs.items()]
         self._note_temporaries(local)
         outputs.append(recording.lift(go_on))
         outputs = [self.same.get(value, value) for value in outputs]
@@ -262,56 +296,77 @@ class OpenLoop:
         recording.trail = None
 
     def _note_temporaries(self, local: Mapping[str, Any]) -> None:
-        """Note the variables that a step has made. What is no array must be the same after all
-        steps."""
-        made = {
-            name: local[name]
-            for name in self.syntax.stores
-            if name in local and name not in self.inputs and name not in self.fixed
-        }
+        """Note what a step has made: arrays of one name, and numbers that all steps make."""
+        begun = self.inputs.keys() | self.fixed.keys()
+        made = {name: x for name, x in self._assigned(local).items() if name not in begun}
+        names = [id(value) for value in local.values()]
         for name, value in made.items():
             if type(value) in TENSORS:
-                lifted = self.recording.lift(value)
-                self.segment.temporaries[name] = self.same.get(lifted, lifted)
-            elif not is_same(self.made.setdefault(name, value), value):
+                is_shared = names.count(id(value)) > 1 or type(value._owner) is View
+                if value.type.form != "array" or not is_shared:
+                    lifted = self.recording.lift(value)
+                    self.segment.temporaries[name] = self.same.get(lifted, lifted)
+            elif type_of(value) is None or not is_same(self.made.setdefault(name, value), value):
                 self._refuse(f"{name} is neither an array nor a number, and changes")
+        self.always &= made.keys()
 
-    def _changed(self, name: str, old: Any, new: Any) -> None:
-        """A variable that held no Tensor is another after a step."""
-        if type(new) in TENSORS and type_of(old) is not None:
-            self._want(name, new.type)
-        before, after = type_of(old), type_of(new)
-        if before is None or after is None:
-            self._refuse(f"{name} is neither an array nor a number, and changes")
-        elif after is not before and (before.form != "weak" or after.form != "scalar"):
-            self._refuse(f"{name} is {before!r} before a step and {after!r} after it")
-        else:
-            self._want(name, after)
+    def _type_after(self, name: str, value: Any) -> ArrayType:
+        """The type of a variable after a step."""
+        kind = value.type if type(value) in TENSORS else type_of(value)
+        if kind is None or self._is_gone(value):
+            self._refuse(f"{name} is neither an array nor a number after a step")
+        return kind
 
-    def _want(self, name: str, type: ArrayType) -> None:
-        """Record again, with this type for a variable."""
-        if self.closing.types.get((self.site, name)) is type:
-            self._refuse(f"{name} changes its type")
-        self.closing.types[self.site, name] = type
+    def _want(self, types: Mapping[str, ArrayType]) -> None:
+        """Record again, with these types for variables."""
+        self.learned.learn(self.number, types)
         raise CannotClose(self.site)
 
-    def _returned(self, name: str, value: Any, wanted: ArrayType) -> Value:
+    def _begin_later(self, reason: str) -> NoReturn:
+        """Record again: the loop opens at its next trip, when types have settled, if they do."""
+        if not self.learned.may_wait(self.number, self.site):
+            self._refuse(reason)
+        raise CannotClose(self.site)
+
+    def _returned(self, name: str, value: Any, one: Value) -> Value:
         """The value of a variable after a step, in the form that it began with."""
-        if type(value) not in TENSORS and type_of(value) is None:
-            self._refuse(f"{name} is neither an array nor a number after a step")
+        wanted, kind = one.type, self._type_after(name, value)
         tensor: Any = Tensor(self.recording.lift(value), self.recording)
-        kind = tensor.type
-        if kind is wanted:
-            return tensor._value  # type: ignore[no-any-return]
-        if wanted.form == "weak" and not kind.shape and kind.form != "weak":
-            self._want(name, kind.with_form("scalar"))
-        if kind.form == "weak" and np.can_cast(kind.dtype, wanted.dtype, "same_kind"):
-            tensor = as_scalar(tensor, dtype=wanted.dtype)
-        if not wanted.shape and {tensor.type.form, wanted.form} == {"array", "scalar"}:
-            tensor = as_array(tensor) if wanted.form == "array" else as_element(tensor)
-        if tensor.type is not wanted:
-            self._refuse(f"{name} is {wanted!r} before a step and {kind!r} after it")
+        if kind is not wanted:
+            reason = f"{name} is {wanted!r} before a step and {kind!r} after it"
+            is_new = name not in self.others and wanted.form != "scalar" and not wanted.shape
+            if is_new and kind.form == "scalar":
+                self._want({name: kind})
+            if kind.form != "weak" or type(value) in TENSORS:
+                self._begin_later(reason)
+            if not is_same(self.others.setdefault(name, value), value):
+                self._begin_later(reason)
+            tensor = self._as_scalar(name, tensor, wanted)
+        self.segment.forms[name] = None if tensor._value is one else kind is wanted
         return tensor._value  # type: ignore[no-any-return]
+
+    def _add_flags(self) -> None:
+        """Make sure that it makes no difference to a step whether a variable is a scalar or the
+        number that it may be instead. Where it is either after the loop, a flag is carried."""
+        leaves = self.root.leaves()
+        for name, other in self.others.items():
+            one, kind = self.inputs[name], self._type_after(name, other)
+            given = [
+                value for leaf in leaves for key, value in leaf.named(self.inputs) if key != name
+            ]
+            if one in given or not all(reads_alike(node, one, kind) for node in self.inside):
+                self._begin_later(f"{name} is {kind!r} at some steps and {one.type!r} at others")
+        for name in self.others:
+            if not self.parts and all(leaf.forms[name] for leaf in leaves):
+                continue
+            flag = self.flags[name] = f"{name} is a scalar"
+            begins = np.bool_(self.others[name] is not self.began[name])
+            self.initial[flag] = Tensor(self.recording.lift(begins), self.recording)
+            self.inputs[flag] = Placeholder(self.initial[flag].type)
+            for leaf in leaves:
+                form = leaf.forms[name]
+                value = self.inputs[flag] if form is None else self.recording.lift(np.bool_(form))
+                leaf.outputs.insert(-1, value)
 
     # The end
 
@@ -319,24 +374,25 @@ class OpenLoop:
         """Put the node of the loop into the graph, and its results into the frame."""
         recording = self.recording
         self.scope.__exit__(None, None, None)
-        names = [*self.inputs, *self._made_in_each_step()]
         new = take_out(recording, self.start)
         for node in new:
             node.operands = replace_values(node.operands, self.same)
         self.inside = set(new)
+        self._add_flags()
+        made = self._made_in_each_step()
+        names = [*self.inputs, *made]
         go = placeholder(recording, ArrayType((), np.dtype(bool), "scalar"), "go")
-        extra = [
-            placeholder(recording, self.temporaries[name], name)
-            for name in names[len(self.inputs) :]
-        ]
+        extra = [placeholder(recording, type, name) for name, type in made.items()]
         inputs = LoopInputs(
             [*self.inputs.values(), *[one._value for one in extra], go._value],
             (),
             step_number(recording)._value,
         )
-        body = self._built(self.root, names, ())
-        test = record_side(recording, lambda: [self._goes_on(go)], self._own(self.root.nodes))
+        step = ClosedStep(recording, self.root, self.inside, self.syntax.stays)
+        body, test = step.body(self.root, names, ()), step.test(go, [*self.parts])
         recording.trail = self.outer_trail
+        if recording.trail is not None:  # what a step around it has computed, too
+            recording.trail += self.root.all_nodes()
         initial = [
             *[self.initial[name] for name in self.inputs],
             *[zeros(recording, one.type) for one in extra],
@@ -351,8 +407,7 @@ class OpenLoop:
         `else` that is to run, that of the last trip."""
         breaks = self.results.pop(BREAKS, None)
         if breaks is None or self.decide(breaks._value):
-            set_locals(self.frame, self.results)
-            self.is_closed = True
+            self._leave()
             return not self.syntax.stays
         self.start = len(self.recording.graph.nodes)
         self.left += 1
@@ -362,76 +417,34 @@ class OpenLoop:
         """Let Python go through the trips that are left, of which nothing is kept."""
         self.left -= 1
         take_out(self.recording, self.start)
-        set_locals(self.frame, self.results)
-        self.is_closed = not self.left
+        if self.left:
+            set_locals(self.frame, self.results)
+        else:
+            self._leave()
         return self.syntax.stays
 
-    def _goes_on(self, go: Tensor) -> Any:
-        """Return, recorded, whether there is another step: `go`, and the other parts of the test. A
-        part that may raise is asked only where those before it go on."""
-        nodes = self._own(self.root.nodes)
-        if any(map(may_raise, needed_for([*self.parts], nodes, ()))):
-            return self._asked_in_turn(go, [*self.parts])
-        return functools.reduce(np.logical_and, [*map(self._stays, self.parts), go])
+    def _leave(self) -> None:
+        """Put the results into the frame, as arrays that nobody writes to: they may have other
+        names. A variable that is no scalar after all is what it may be instead."""
+        for name, flag in self.flags.items():
+            if not self.decide(self.results.pop(flag)._value):
+                self.results[name] = self.others[name]
+        for tensor in self.results.values():
+            if type(tensor) in TENSORS and tensor.type.form == "array":
+                seal(tensor, "an array that a loop has left")
+        constants = set() if self.parts else self.always & self.made.keys()
+        self._forget({*self.fixed, *constants})
+        set_locals(self.frame, self.results)
+        self.is_closed = True
 
-    def _stays(self, part: Value) -> Any:
-        return as_bool(Tensor(part, self.recording), self.syntax.stays)
-
-    def _asked_in_turn(self, choice: Tensor, parts: Sequence[Value]) -> Any:
-        """Return, recorded, whether `choice` and all parts go on: one after the other."""
-        if not parts:
-            return choice
-        recording = self.recording
-
-        def rest() -> list[Any]:
-            return [self._asked_in_turn(self._stays(parts[0]), parts[1:])]
-
-        ended = Side((), [recording.lift(np.False_)])
-        sides = [record_side(recording, rest, self._own(self.root.nodes)), ended]
-        return emit_condition(recording, "test", choice, sides)[0]
-
-    def _made_in_each_step(self) -> list[str]:
-        """The variables that a step assigns before it reads them: whatever way it takes, if there
-        is one step at least. They have types from then on."""
-        leaves = self.root.leaves()
-        self.temporaries: dict[str, ArrayType] = {}
+    def _made_in_each_step(self) -> dict[str, ArrayType]:
+        """The variables that a step assigns before it reads them, of one type whatever way it
+        takes, if there is one step at least."""
         if self.parts:
-            return []
-        for name in sorted(set.intersection(*[set(leaf.temporaries) for leaf in leaves])):
-            type = common_type([leaf.temporaries[name].type for leaf in leaves])
-            if type is not None:
-                self.temporaries[name] = type
-        return [*self.temporaries]
+            return {}
+        first, *others = [leaf.made() for leaf in self.root.leaves()]
+        return dict(sorted(first.intersection(*others), key=itemgetter(0)))
 
-    def _built(self, segment: Segment, names: Sequence[str], before: Collection[Node]) -> Side:
-        """The nodes of a segment and all that follows on it, and what they return; those `before`
-        are there already."""
-        recording = self.recording
-        nodes = [node for node in self._own(segment.nodes) if node not in before]
-        if segment.decision is None:
-            *outputs, go = segment.outputs
-            made = [segment.temporaries[name] for name in names[len(outputs) :]]
-
-            def returned() -> list[Any]:
-                found = [Tensor(value, recording) for value in made]
-                types = [self.temporaries[name] for name in names[len(outputs) :]]
-                return [converted(one, type) for one, type in zip(found, types, strict=True)]
-
-            side = record_side(recording, returned, nodes)
-            return Side(side.nodes, [*outputs, *side.outputs, go])
-        known = {*before, *nodes}
-        sides = [self._built(segment.sides[outcome], names, known) for outcome in (True, False)]
-        decision = Tensor(segment.decision, recording)
-        return record_side(
-            recording,
-            lambda: emit_condition(recording, "side", as_bool(decision, True), sides),
-            nodes,
-        )
-
-    def _own(self, nodes: Sequence[Node]) -> list[Node]:
-        """The nodes among these that were taken out of the graph, each once."""
-        return [node for node in dict.fromkeys(nodes) if node in self.inside]
-
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, reason: str) -> NoReturn:
         self.closing.refused[self.site] = reason
         raise CannotClose(self.site, reason)

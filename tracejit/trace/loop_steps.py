@@ -5,20 +5,22 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from tracejit.ir.graph import Node, Value
-from tracejit.ir.types import type_of
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.control_flow import ControlFlow
 from tracejit.ops.forms import as_element, as_scalar
 
 
 class Segment:
     """The nodes of a step up to a decision, or to its end, with the values of the variables there
-    and the test."""
+    and the test. The `forms` tell which variables are of the type that they began with; None where
+    a step leaves one as it is."""
 
     def __init__(self) -> None:
         """Begin with no node."""
@@ -27,10 +29,25 @@ class Segment:
         self.sides: dict[bool, Segment] = {}
         self.outputs: list[Value] = []
         self.temporaries: dict[str, Value] = {}
+        self.forms: dict[str, bool | None] = {}
 
     def leaves(self) -> list[Segment]:
         """The ends of all ways from here."""
         return [leaf for side in self.sides.values() for leaf in side.leaves()] or [self]
+
+    def all_nodes(self) -> list[Node]:
+        """The nodes of all ways from here."""
+        later = [node for side in self.sides.values() for node in side.all_nodes()]
+        return [*self.nodes, *later]
+
+    def named(self, inputs: Iterable[str]) -> Iterator[tuple[str, Value]]:
+        """The variables after a step, those that it began with first."""
+        yield from zip(inputs, self.outputs, strict=False)
+        yield from self.temporaries.items()
+
+    def made(self) -> set[tuple[str, ArrayType]]:
+        """The variables that were assigned anew, and their types."""
+        return {(name, value.type) for name, value in self.temporaries.items()}
 
     def unseen(self) -> tuple[bool, ...] | None:
         """The outcomes that lead to a side that was not recorded yet."""
@@ -63,6 +80,24 @@ def is_same(one: Any, other: Any) -> bool:
         return True
     kind = type_of(one)
     return kind is not None and kind is type_of(other) and repr(one) == repr(other)
+
+
+def reads_alike(node: Node, one: Value, other: ArrayType) -> bool:
+    """Return whether a node computes the same where an operand, a scalar, is of the `other` type:
+    a Python number or a 0-d array."""
+    if not any(operand is one for operand in node.operands):
+        return True
+    kinds = [operand.type for operand in node.operands if operand.type.form != "weak"]
+    is_alone = len(kinds) == sum(operand is one for operand in node.operands)
+    dtypes = (one.type.dtype, np.dtype(bool))
+    if is_alone or isinstance(node.op, ControlFlow) or any(x.dtype not in dtypes for x in kinds):
+        return False
+    types = [other if operand is one else operand.type for operand in node.operands]
+    try:
+        found = node.op.result_types(types, node.params)
+    except (TypeError, ValueError):
+        return False
+    return list(found) == [result.type for result in node.results]
 
 
 def at_line(frame: FrameType, head: int, line: int, act: Callable[[], None]) -> None:

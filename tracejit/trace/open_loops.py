@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from tracejit.ir.graph import Value
@@ -15,16 +16,22 @@ from tracejit.trace import places
 from tracejit.trace.closing import OpenLoop
 from tracejit.trace.loop_syntax import LoopSyntax, NotClosable, loop_at
 from tracejit.trace.numbers import origins_of
-from tracejit.trace.reruns import CannotClose, Closing, Site
+from tracejit.trace.reruns import CannotClose, Closing, Learned, Site
 
 
 class OpenLoops:
     """The loops of one recording that are open, the innermost last."""
 
-    def __init__(self, recording: Any, closing: Closing) -> None:
-        """None is open."""
+    def __init__(
+        self, recording: Any, closing: Closing, learned: Learned, may_repeat: Callable[[], bool]
+    ) -> None:
+        """None is open. The function is recorded again to close some, if it `may_repeat` what it
+        has done so far."""
         self.recording = recording
         self.closing = closing
+        self.learned = learned
+        self.may_repeat = may_repeat
+        self.count = 0
         self.open: list[OpenLoop] = []
         self.closed: list[Site] = []
 
@@ -39,7 +46,8 @@ class OpenLoops:
         if innermost is not None and frame is innermost.frame:
             if frame.f_lineno in innermost.syntax.lines:
                 return self._test(innermost, value, frame.f_lasti)
-        outcome = outside(value) if innermost is None else innermost.branch(value)
+        decide = outside if innermost is None else innermost.branch
+        outcome = decide(value)
         site = frame.f_code, frame.f_lineno
         if site in self.closing.refused or not self._may_open():
             return outcome
@@ -47,9 +55,20 @@ class OpenLoops:
         if isinstance(syntax, NotClosable):
             self.closing.refused[site] = syntax.reason
         elif syntax is not None and outcome is syntax.stays and _goes_on(syntax):
-            loop = OpenLoop(self.recording, self.closing, frame, syntax, site, outside)
-            self.open.append(loop)
+            self._open(frame, syntax, site, decide)
         return outcome
+
+    def _open(
+        self, frame: FrameType, syntax: LoopSyntax, site: Site, decide: Callable[[Value], bool]
+    ) -> None:
+        """Open a loop, unless it opens one trip later."""
+        self.count += 1
+        if self.count in self.learned.late:
+            return
+        if not self.open and not self.may_repeat():
+            self.closing.refused[site] = "the function changes before it what it reads"
+            return
+        self.open.append(OpenLoop(self, frame, syntax, site, decide))
 
     def _test(self, loop: OpenLoop, value: Value, instruction: int) -> bool:
         outcome = loop.test(value, instruction)

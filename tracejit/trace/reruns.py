@@ -3,13 +3,16 @@ what such recordings have found out about loops."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType
 
+from tracejit.ir.location import Location
 from tracejit.ir.types import ArrayType
 from tracejit.trace import places
 
 Site = tuple[CodeType, int]
+MOST_LATE = 4
+CURE = "let the body only compute, or write tj.while_loop"
 
 
 class MustKeepApart(BaseException):
@@ -28,14 +31,40 @@ class CannotClose(BaseException):
         self.reason = reason
 
 
+class Learned:
+    """Knowledge of the loops of one call, from its recordings: the types of variables that a step
+    changes from what they begin with, and at which loops to open one trip later, when they have
+    settled. Loops are numbered in the order in which they may open."""
+
+    def __init__(self) -> None:
+        """Nothing is known."""
+        self.types: dict[int, dict[str, ArrayType]] = {}
+        self.late: dict[int, Site] = {}
+
+    def learn(self, number: int, types: Mapping[str, ArrayType]) -> None:
+        """Note the types that variables of a loop have after a step."""
+        self._forget_after(number)
+        self.types.setdefault(number, {}).update(types)
+
+    def may_wait(self, number: int, site: Site) -> bool:
+        """Let a loop open one trip later, unless it has done so too often."""
+        self._forget_after(number)
+        if [*self.late.values()].count(site) < MOST_LATE:
+            self.late[number] = site
+        return number in self.late
+
+    def _forget_after(self, number: int) -> None:
+        """Forget the loops after this one, which may have begun otherwise."""
+        self.types = {key: types for key, types in self.types.items() if key <= number}
+        self.late = {key: site for key, site in self.late.items() if key <= number}
+
+
 class Closing:
-    """Knowledge of the loops of one function, from its recordings: why those that are `refused` are
-    not closed, and the types of variables that a step changes from what they begin with."""
+    """The reasons why loops of one function are not closed."""
 
     def __init__(self) -> None:
         """Nothing is known."""
         self.refused: dict[Site, str] = {}
-        self.types: dict[tuple[Site, str], ArrayType] = {}
 
     def tell(self) -> Iterator[str]:
         """A line for each loop that is recorded trip by trip: why, and what to write instead."""
@@ -43,6 +72,13 @@ class Closing:
             text = places.source_of(code).text(line)
             yield (
                 f"`{text}` in {code.co_name} is recorded for each number of trips, because "
-                f"{reason}. To record one step for all: let the body only compute, or write "
-                "tj.while_loop."
+                f"{reason}. To record one step for all: {CURE}."
             )
+
+    def why(self, where: Location) -> str:
+        """The reason why the loop with its test at a place is recorded trip by trip, if it is."""
+        name = where.function.rpartition(".")[2]
+        for (code, line), reason in self.refused.items():
+            if code.co_name == name and places.source_of(code).text(line) == where.text:
+                return reason
+        return ""

@@ -146,6 +146,11 @@ class Captures(Walk):
         """One function that tells if everything is as it was; None where nothing was captured."""
         return self.conditions.compiled(self.frozen)
 
+    def is_unchanged(self) -> bool:
+        """Return whether everything is as it was."""
+        guard = self.guard()
+        return guard is None or guard()
+
     def inside(self, value: Any, held: AccessPath, name: str) -> None:
         kind = type(value)
         if hasattr(kind, "__tracejit_record__"):
