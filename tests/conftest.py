@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,8 @@ SLOW = {
     "test_typing.py", "test_graph.py", "test_pages.py", "test_architecture.py", "test_words.py",
     "test_axes_rules.py", "test_traits.py", "test_examples.py", "test_kernel.py",
 }  # fmt: skip
+# What is alive is frozen, at the start of a module, after so many seconds of tests.
+BETWEEN_FREEZES = 2.0
 BEGUN = pytest.StashKey[float]()
 TOOK = "processor seconds"
 
@@ -144,12 +147,18 @@ def pytest_runtest_teardown() -> None:
     assert EAGER.windows == ()
 
 
+frozen = [0.0]
+
+
 @pytest.fixture(autouse=True, scope="module")
 def rules_of_one_module() -> Iterator[None]:
     """No recording reads what the rules of another module's tests read, and no collection of
-    garbage walks what another module's tests have left."""
-    gc.collect()
-    gc.freeze()
+    garbage walks all that earlier modules' tests have left."""
+    now = time.process_time()
+    if now - frozen[-1] > BETWEEN_FREEZES:
+        gc.collect()
+        gc.freeze()
+        frozen.append(now)
     before = list(RULES_FOR_NUMPY)
     yield
     RULES_FOR_NUMPY[:] = before

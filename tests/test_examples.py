@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -208,7 +209,8 @@ def test_every_example_has_a_test_and_says_how_it_is_run(name):
 def test_an_example_is_a_script():
     """In an interpreter of its own, where warnings are errors and nothing is cached."""
     command = [sys.executable, "-W", "error", str(EXAMPLES / "log1pexp.py")]
-    ran = subprocess.run(command, capture_output=True, text=True)
+    environment = os.environ | {"PYTHONPATH": str(EXAMPLES.parent)}
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert ran.returncode == 0, ran.stderr
     assert "custom slope" in ran.stdout
 
