@@ -77,12 +77,6 @@ COMMON_FACTORS = (
     "(t := 1.0 / (1.0 + np.exp({0})), {1} * t * 0.5 - t * np.sin({1}) - t * t)[1]",
     "np.mean((np.tanh({0} * {1}) - 1.0 / (1.0 + np.exp(-{1}))) ** 2 * np.exp(-({1} * {1})))",
 )  # fmt: skip
-WEIGHTED = (
-    "(d := {0} - 0.5, np.sum((np.sign({1}) + 2.0) * (d * d)))[1]",
-    "(d := np.sin({0}), np.sum((np.rint({1}) + 2.0) * (d * d), axis=-1) * 0.5)[1]",
-    "(d := np.sin({0}) + {1}, w := np.sign({1}), (d * d * w) * np.sin(w * d))[2]",
-    "(w := np.sign({1}) - 0.5, np.mean(({0} * {0}) * w) + np.sum(0.25 * {0} * w, axis=0))[1]",
-)
 FACTORS = (
     "2.0 * ({0} * (0.5 * {1}))", "{0} + (-{1}) * {0}", "3.0 * {0} - 3.0 * {1}", "-(-{0} - {1})",
     "0.5 * ({0} - 2.0 * (-{1}))", "{0} * (1.0 / ({1} * {1} + 1.0))", "np.sum(0.25 * (-{0}))",
@@ -305,7 +299,7 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 
 
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
-like_terms, common_factors, weighted = of(LIKE_TERMS), of(COMMON_FACTORS), of(WEIGHTED, 1)
+like_terms, common_factors = of(LIKE_TERMS), of(COMMON_FACTORS)
 steps, softplus, log_sums = of(STEPS, 1), of(SOFTPLUS, 1), of(LOG_SUMS, 1)
 matrices, diagonals, known = of(MATRICES, 2), of(DIAGONALS, 2), of(KNOWN, 2)
 updated, edged = of(UPDATED, 1), of(EDGED, 1)
@@ -320,7 +314,7 @@ scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|
 
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
-    matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved, weighted,
+    matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved,
     contracted, factored, stencils, spread, diagonals, common_factors, steps, softplus, scaled,
     sliced, scattered, log_sums, known, outers,
 )  # fmt: skip

@@ -47,7 +47,7 @@ from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.loop_products import hoist_products, join_sums
 from tracejit.passes.outer_sums import join_outers
 from tracejit.passes.patterns import Pattern
-from tracejit.passes.reassociate import add_apart, share_products
+from tracejit.passes.reassociate import add_apart
 from tracejit.passes.rewrites import BEFORE_SUMS, CALLS, STRENGTH
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.slice_updates import update_slices
@@ -145,12 +145,6 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "gather_coefficients": Optimisation(
         (patterns.factors, patterns.factors, patterns.elementwise),
         passes=[gather_coefficients],
-    ),
-    "share_products": Optimisation(
-        with_elementwise(patterns.weighted),
-        SQUARES,
-        passes=[share_products],
-        least=4,
     ),
     "add_apart": Optimisation(
         with_elementwise(patterns.apart),

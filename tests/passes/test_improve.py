@@ -26,11 +26,11 @@ from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.driver import run_to_fixed_point
 from tracejit.passes.factoring import factor_sums
-from tracejit.passes.reassociate import add_apart, share_products
+from tracejit.passes.reassociate import add_apart
 from tracejit.passes.rewrites import reduce_strength
 from tracejit.support.cost_model import assuming
 
-ALGEBRA = (reduce_strength, factor_sums, gather_coefficients, share_products, add_apart)
+ALGEBRA = (reduce_strength, factor_sums, gather_coefficients, add_apart)
 
 
 def test_exact_kernels_do_without() -> None:

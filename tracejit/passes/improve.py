@@ -23,7 +23,7 @@ from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.loop_products import BY_MATRIX, SUMMANDS, hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.outer_sums import OUTERS, join_outers
-from tracejit.passes.reassociate import add_apart, share_products
+from tracejit.passes.reassociate import add_apart
 from tracejit.passes.rewrites import reduce_strength, reuse_results, select_calls
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.slice_updates import update_slices
@@ -38,7 +38,6 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(share_exchanged, needs=EXCHANGEABLE),
     Pass(factor_sums, needs=SUMS, along_decisions=False),
     Pass(gather_coefficients, along_decisions=False),
-    Pass(share_products, needs=("multiply",), along_decisions=False),
     Pass(add_apart, needs=("sum",), along_decisions=False),
     Pass(sum_columns_first, needs=("sum",), along_decisions=False),
     Pass(update_slices, needs=("concatenate", "add_slice"), along_decisions=False),
