@@ -194,12 +194,6 @@ FACTORED = (
     FACTOR + "), np.sin(np.linalg.solve(l.mT, np.linalg.solve(l, {1}))))[2]",
     FACTOR + "), np.log(np.linalg.diagonal(l)) - np.linalg.solve(l, {1}))[2]",
 )
-SCALED = (
-    "np.sum({0}, axis=-1)[..., None] * {1} + np.tril({0}, -1) @ {1}",
-    "{0} @ np.tril({1}, -1).mT + np.exp({1}[..., :1].mT) * {0}",
-    "np.tanh(np.triu({0}, 1) @ {1} + {1} * np.sin({0})[..., -1:])",
-    "{0}[..., :1, :] * {1} + {1} @ np.triu({0}, 1)",
-)  # fmt: skip
 LIKELIHOODS = (
     FACTOR + "), np.log1p(np.sum(np.linalg.solve(l, {1}) ** 2)) + {0})[2]",
     FACTOR + "), w := np.linalg.solve(l, {1}[0]), np.log1p(w @ w) - {0})[3]",
@@ -304,7 +298,7 @@ steps, softplus, log_sums = of(STEPS, 1), of(SOFTPLUS, 1), of(LOG_SUMS, 1)
 matrices, diagonals, known = of(MATRICES, 2), of(DIAGONALS, 2), of(KNOWN, 2)
 updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
-stencils, scaled = of(STENCILS, 2), of(SCALED, 2)
+stencils = of(STENCILS, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 contracted, columns, outers = of(CONTRACTED, 2), of(COLUMNS, 2), of(OUTERS, 2)
 normalised, elementwise, spread = of(NORMALISED, 1), of(ELEMENTWISE), of(SPREAD, 2)
@@ -315,7 +309,7 @@ scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved,
-    contracted, factored, stencils, spread, diagonals, common_factors, steps, softplus, scaled,
+    contracted, factored, stencils, spread, diagonals, common_factors, steps, softplus,
     sliced, scattered, log_sums, known, outers,
 )  # fmt: skip
 

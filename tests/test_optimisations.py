@@ -49,7 +49,6 @@ from tracejit.passes.outer_sums import join_outers
 from tracejit.passes.patterns import Pattern
 from tracejit.passes.reassociate import add_apart
 from tracejit.passes.rewrites import BEFORE_SUMS, CALLS, STRENGTH
-from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.slice_updates import update_slices
 from tracejit.passes.solves import solve_together
 from tracejit.passes.triangles import take_factors_apart
@@ -234,13 +233,6 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         figures={"least_choice_elements": 1},
         rows=[row for row in rows(CALLS, "where") if row not in STEPS],
         least=4,
-    ),
-    "scale_once": Optimisation(
-        (patterns.scaled, patterns.scaled, patterns.elementwise),
-        SQUARES,
-        figures={"least_scaled_elements": 1},
-        rows=rows(STRENGTH, "tril triu"),
-        passes=[scale_once],
     ),
     "read_diagonals": Optimisation(
         (patterns.diagonals, patterns.diagonals, patterns.elementwise),

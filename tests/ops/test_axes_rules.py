@@ -95,7 +95,7 @@ UNSPLIT = {
             signal_correlate2d""",
         "refuses numbers that are not finite, which blocks do not tell": "scipy_norm",
         "is made by passes, after graphs are cut": """
-            scaled_if_not_finite einsum_if_not_finite dot_in_rows fill_gaps""",
+            einsum_if_not_finite dot_in_rows fill_gaps""",
     }.items()
 }
 """The ops of which no axis can be cut into blocks, by the reason."""

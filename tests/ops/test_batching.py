@@ -12,7 +12,6 @@ WITHOUT_RULES = {
     **dict.fromkeys(("full", "arange", "eye"), "has no operands"),
     "directions": "has no operands",
     "einsum_if_not_finite": "is made by a pass over whole functions, after batching",
-    "scaled_if_not_finite": "is made by a pass over whole functions, after batching",
     **dict.fromkeys(
         ("dot_in_rows", "fill_gaps", "substitute", "windows"),
         "is made by a pass over whole functions, which are not batched any more",

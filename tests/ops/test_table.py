@@ -30,7 +30,6 @@ WITHOUT_SAMPLES = {
         ("radial", "bent", "unknown_slope"), "written by the rules of lengths: test_lengths.py"
     ),
     "einsum_if_not_finite": "written by the contract pass alone, tested in test_contract.py",
-    "scaled_if_not_finite": "written by one pass alone, tested in test_scaled_products.py",
     "dot_in_rows": "written by the lower pass alone, tested in test_lower.py",
     "substitute": "written by the triangles pass alone, tested in test_triangles.py",
     "fill_gaps": "written by the flattening pass alone, tested in test_flattening.py",

@@ -179,25 +179,3 @@ answer(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, 
 answer(np.diag_indices_from, lambda arr: np.diag_indices(_side(arr), np.ndim(arr)))
 answer(np.tril_indices_from, lambda arr, k=0: np.tril_indices(_matrix(arr)[0], k, _matrix(arr)[1]))
 answer(np.triu_indices_from, lambda arr, k=0: np.triu_indices(_matrix(arr)[0], k, _matrix(arr)[1]))
-
-
-# Products with a triangle that has a diagonal
-
-
-def _scaled_if_not_finite(types: Sequence[ArrayType], is_left: bool) -> str:
-    product = "{3} @ {2}" if is_left else "{2} @ {3}"
-    return f"if not np.isfinite({{out}}).all(): {{out}}[...] = {{1}} * {{2}} + {product}"
-
-
-scaled_if_not_finite = defop(
-    name="scaled_if_not_finite",
-    infer=lambda value, *types, **params: value,
-    statements=lambda types, is_left: (
-        "{out} = {0}.copy()",
-        _scaled_if_not_finite(types, is_left),
-    ),
-    inplace=_scaled_if_not_finite,
-    cost=lambda value, *types, **params: value.estimated_size,
-)
-"""The product of c with a triangle and its diagonal, given the scale that the diagonal is, c, and
-the triangle without it: the sum of both where that is not all finite. Passes make it."""

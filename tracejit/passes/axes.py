@@ -145,14 +145,6 @@ def transposed(graph: Graph, like: Node, value: Value) -> Value:
     return _transposed(graph, like, value, swapped(value.type.ndim))
 
 
-def untransposed(value: Value) -> Value:
-    """The value of which `value` is the transpose of the last two axes; itself where it is none."""
-    made = made_by(value, "transpose")
-    if made is None or made.params["axes"] != swapped(value.type.ndim):
-        return value
-    return made.operands[0]
-
-
 def _transposed(graph: Graph, like: Node, value: Value, order: Order) -> Value:
     """A transposed value; of what is a view already, one view of what that is one of."""
     made = value.node

@@ -25,7 +25,6 @@ from tracejit.passes.lower import lower
 from tracejit.passes.outer_sums import OUTERS, join_outers
 from tracejit.passes.reassociate import add_apart
 from tracejit.passes.rewrites import reduce_strength, reuse_results, select_calls
-from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.slice_updates import update_slices
 from tracejit.passes.sliding_windows import view_windows
 from tracejit.passes.solves import SOLVES, solve_together
@@ -50,7 +49,6 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(view_windows, needs=("concatenate",), along_decisions=False),
     Pass(flatten_indices, needs=("add_at",), along_decisions=False),
     Pass(assign_layouts, along_decisions=False),
-    Pass(scale_once, needs=("matmul",), along_decisions=False),
     Pass(reuse_results),
     Pass(lower, needs=("sum",)),
     Pass(select_calls),

@@ -323,9 +323,9 @@ class Layout:
 
 class Reassociation:
     """Sums of products (passes/sum_of_products.py, passes/factoring.py, passes/coefficients.py,
-    passes/reassociate.py, passes/scaled_products.py, passes/ranges.py). Known: a call of a ufunc
-    takes as long as some 250 elements; docs/notes/performance.md, "Forms of sums and numbers".
-    Measured: `least_scaled_elements`. Chosen: all others, to bound a search."""
+    passes/reassociate.py, passes/ranges.py). Known: a call of a ufunc takes as long as some 250
+    elements; docs/notes/performance.md, "Forms of sums and numbers". Chosen: all others, to bound a
+    search."""
 
     call_elements: Elements = 256
     """The overhead of the call of an elementwise operation, in elements."""
@@ -337,9 +337,6 @@ class Reassociation:
     """Operations that a constant factor is moved through, at most."""
     most_squares: Count = 4
     """Most squares in a sum that are added up each by themselves."""
-    least_scaled_elements: Elements = 16_384
-    """Smallest array of scaled rows that is made by the product they are added to: below that, to
-    look for what is not finite takes as long."""
     range_depth: Count = 8
     """Operations back that a range is followed, ..."""
     kept_range_depth: Count = 64
