@@ -112,12 +112,6 @@ COLUMNS = tuple(
     text.replace("POINTS", "np.cos(np.arange({0}.size)).reshape({0}.shape)") for text in COLUMNS
 )
 EACH = "for k in range({0}.shape[0])]"
-HOISTED = (
-    "np.stack([{0}[k] @ {1} EACH, axis=0)", "np.stack([np.sum({0}[k] @ {1}) EACH)",
-    "(h := {0}[0], np.stack([h := np.tanh(h @ {1} + {0}[k] @ {1}) EACH))[1]",
-    "sum([np.sin({0}[k] @ {1}) * k EACH)", "sum([np.tanh({0}[:, k] @ {1}) EACH)",
-    "(h := {1}, [h := np.tanh(h @ {1} - {0}[k] @ {1}) EACH)[1][-1]",
-)  # fmt: skip
 JOINED = (
     "sum([np.outer({0}[k], np.sin({1}[k])) EACH)", "sum([np.sum({0} * {1}[k], axis=0) EACH)",
     "(h := {1}[0], [h := np.tanh(h @ {1} + {0}[k]) EACH)[1][-1]",
@@ -208,9 +202,9 @@ FACTORED, LIKELIHOODS = (
 )
 FRAME = "np.concatenate((u[:1], np.concatenate((u[1:-1, :1], i, u[1:-1, -1:]), axis=1), u[-1:]))"
 STENCILS = tuple(text.replace("FRAME", FRAME) for text in STENCILS)
-HOISTED, JOINED, ROLLED, EDGED, STENCILS = (
+JOINED, ROLLED, EDGED, STENCILS = (
     tuple(text.replace("EACH", EACH).replace("[IN]", "[1:-1, 1:-1]") for text in texts)
-    for texts in (HOISTED, JOINED, ROLLED, EDGED, STENCILS)
+    for texts in (JOINED, ROLLED, EDGED, STENCILS)
 )
 LOG_SUM_EXP = (
     "(lambda x, m: m + np.log(np.sum(np.exp(x - m), axis=-1, keepdims=True)))"
@@ -299,7 +293,7 @@ matrices, diagonals, known = of(MATRICES, 2), of(DIAGONALS, 2), of(KNOWN, 2)
 updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
 stencils = of(STENCILS, 2)
-apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
+apart, joined, rolled = of(APART, 1), of(JOINED, 2), of(ROLLED, 2)
 contracted, columns, outers = of(CONTRACTED, 2), of(COLUMNS, 2), of(OUTERS, 2)
 normalised, elementwise, spread = of(NORMALISED, 1), of(ELEMENTWISE), of(SPREAD, 2)
 sliced, scattered = of(SLICED, 2), of(SCATTERED, 1)
@@ -308,7 +302,7 @@ scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|
 
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
-    matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved,
+    matrices, normalised, apart, columns, joined, rolled, updated, edged, solved,
     contracted, factored, stencils, spread, diagonals, common_factors, steps, softplus,
     sliced, scattered, log_sums, known, outers,
 )  # fmt: skip

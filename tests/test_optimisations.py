@@ -44,7 +44,7 @@ from tracejit.passes.constant_folding import fold_constants
 from tracejit.passes.cse import share_exchanged
 from tracejit.passes.factoring import factor_sums
 from tracejit.passes.layout_assignment import assign_layouts
-from tracejit.passes.loop_products import hoist_products, join_sums
+from tracejit.passes.loop_products import join_sums
 from tracejit.passes.outer_sums import join_outers
 from tracejit.passes.patterns import Pattern
 from tracejit.passes.reassociate import add_apart
@@ -176,9 +176,6 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     ),
     "take_factors_apart": Optimisation(
         with_elementwise(patterns.likelihoods), MATRICES, passes=[take_factors_apart]
-    ),
-    "hoist_products": Optimisation(
-        with_elementwise(patterns.hoisted), SQUARES, passes=[hoist_products]
     ),
     "join_sums": Optimisation(with_elementwise(patterns.joined), SQUARES, passes=[join_sums]),
     "join_outers": Optimisation(with_elementwise(patterns.outers), SQUARES, passes=[join_outers]),

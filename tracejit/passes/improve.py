@@ -20,7 +20,7 @@ from tracejit.passes.factoring import factor_sums
 from tracejit.passes.flat_indices import flatten_indices
 from tracejit.passes.flattening import flatten_slices
 from tracejit.passes.layout_assignment import assign_layouts
-from tracejit.passes.loop_products import BY_MATRIX, SUMMANDS, hoist_products, join_sums
+from tracejit.passes.loop_products import SUMMANDS, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.outer_sums import OUTERS, join_outers
 from tracejit.passes.reassociate import add_apart
@@ -42,7 +42,6 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(update_slices, needs=("concatenate", "add_slice"), along_decisions=False),
     Pass(solve_together, needs=SOLVES, along_decisions=False),
     Pass(take_factors_apart, needs=FACTORS, along_decisions=False),
-    Pass(hoist_products, needs=BY_MATRIX, along_decisions=False),
     Pass(join_sums, needs=SUMMANDS, along_decisions=False),
     Pass(join_outers, needs=OUTERS, along_decisions=False),
     Pass(flatten_slices, needs=("getitem",), along_decisions=False),

@@ -1,11 +1,9 @@
-"""Loop fission: compute products and sums of the steps of an unrolled loop for all steps at once.
+"""Loop fission: add up what the steps of an unrolled loop add to a sum for all steps at once.
 
-`hoist_products`: the products of `x[0]`, `x[1]`, ... with one matrix are rows of the product of `x`
-with it, which is computed before the loop. `join_sums`: a sum over steps of products `a.T @ b` is
-one product of the `a` and the `b` of all steps, concatenated by rows, and a sum of products
-`a @ b.T` is one of those side by side; a sum over steps of column sums is the sums of the columns
-of all. Both apply to steps so small that calls cost more than arithmetic, never to steps so large
-that holding all at once would cost memory.
+A sum over steps of products `a.T @ b` is one product of the `a` and the `b` of all steps,
+concatenated by rows, and a sum of products `a @ b.T` is one of those side by side; a sum over steps
+of column sums is the sums of the columns of all. This applies to steps so small that calls cost
+more than arithmetic, never to steps so large that holding all at once would cost memory.
 
 IR in -> IR out:
 
@@ -13,22 +11,18 @@ IR in -> IR out:
 >>> from tracejit.ops.op import OPS
 >>> from tracejit.passes.dce import drop_dead
 >>> from tracejit.support.cost_model import assuming
->>> graph = parse_graph('''graph f(x: f8[2,3,4], w: f8[4,5]) -> z: f8[3,5]
-...   a  f8[3,4] = getitem x  index=(0,)
-...   p  f8[3,5] = matmul a w
-...   b  f8[3,4] = getitem x  index=(1,)
-...   q  f8[3,5] = matmul b w
-...   z  f8[3,5] = multiply p q
+>>> graph = parse_graph('''graph f(x: f8[3,4], y: f8[2,4], w: f8[4]) -> z: f8[4]
+...   a  f8[4] = sum x  axis=(0,)
+...   b  f8[4] = sum y  axis=(0,)
+...   c  f8[4] = add a b
+...   z  f8[4] = add c w
 ... ''', OPS)
 >>> with assuming(least_steps=2):
-...     print(print_graph(drop_dead(hoist_products(graph))), end="")
-graph f(x: f8[2,3,4], w: f8[4,5]) -> z: f8[3,5]
-  p_1  f8[6,4]   = reshape x  shape=(6, 4)
-  p_2  f8[6,5]   = matmul p_1 w
-  p_3  f8[2,3,5] = reshape p_2  shape=(2, 3, 5)
-  p    f8[3,5]   = getitem p_3  index=(0,)
-  q    f8[3,5]   = getitem p_3  index=(1,)
-  z    f8[3,5]   = multiply p q
+...     print(print_graph(drop_dead(join_sums(graph))), end="")
+graph f(x: f8[3,4], y: f8[2,4], w: f8[4]) -> z: f8[4]
+  z_1  f8[5,4] = concatenate y x  axis=0
+  z_2  f8[4]   = sum z_1  axis=(0,)
+  z    f8[4]   = add z_2 w
 """
 
 from __future__ import annotations
@@ -45,13 +39,8 @@ from tracejit.ops.indexing import FULL, getitem
 from tracejit.ops.op import OPS
 from tracejit.passes.emission import emit, made_by, readers_of
 from tracejit.passes.rebuild import rebuild
-from tracejit.passes.rewrites import DOTS
 from tracejit.support.cost_model import costs
 
-BY_MATRIX = frozenset(
-    name for name, op in OPS.items() if op.product in ("matrices", "vector_matrix")
-)
-"""Products that steps may have with one matrix."""
 SUMMANDS = frozenset(
     name for name, op in OPS.items() if op.product in ("outer", "matrices") or op is reductions.sum
 )
@@ -116,74 +105,6 @@ def _is_small(node: Node) -> bool:
         return False
     work = node.op.cost(*types[: len(node.operands)], **node.params)
     return bool(work <= costs().step_operations)
-
-
-# Products before the loop
-
-
-def hoist_products(graph: Graph) -> Graph:
-    """`graph` with products of the steps of an array and one matrix made before the first."""
-    products: dict[Hashable, dict[int, Node]] = {}
-    for node in graph.nodes:
-        group = _product_group(node)
-        if group is not None:
-            step = step_of(node.operands[0])
-            assert step is not None
-            products.setdefault(group, {})[step.number] = node
-    hoisted = {
-        node
-        for group in products.values()
-        for node in group.values()
-        if len(group) >= costs().least_steps and _is_worth_it(node, len(group))
-    }
-    if not hoisted:
-        return graph
-
-    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        step = step_of(operands[0]) if node in hoisted else None
-        if step is None:
-            return None
-        products = _all_products(new, node, steps_first(new, node, step), operands[1])
-        return (emit(new, node, "getitem", (products,), index=(step.number,)),)
-
-    return rebuild(graph, rewrite)
-
-
-def _product_group(node: Node) -> Hashable:
-    """The key under which products of steps are computed together."""
-    if node.op.name not in BY_MATRIX:
-        return None
-    matrix = node.operands[1]
-    if matrix.type.ndim != 2 or node.operands[0].type.ndim > 2:
-        return None
-    step = step_of(node.operands[0])
-    if step is None or not _is_small(node):
-        return None
-    return (node.op.name, step.whole, step.axis, matrix, node.region)
-
-
-def _is_worth_it(node: Node, count: int) -> bool:
-    """Return whether at least half of the steps are used, and all products together fit in
-    memory."""
-    step = step_of(node.operands[0])
-    assert step is not None
-    length = step.whole.type.shape[step.axis]
-    return 2 * count >= length and length * bytes_of(node.results[0]) <= costs().joined_bytes
-
-
-def _all_products(graph: Graph, like: Node, whole: Value, matrix: Value) -> Value:
-    """The products of all steps with a matrix, the steps along the first axis."""
-    name = "dot_matrix" if like.op in DOTS.values() else "matmul"
-    *outer, size = whole.type.shape
-    if len(outer) == 1:
-        return emit(graph, like, name, (whole, matrix))
-    rows = emit(graph, like, "reshape", (whole,), shape=(math.prod(outer), size))
-    products = emit(graph, like, name, (rows, matrix))
-    shape = (*outer, matrix.type.shape[1])
-    return emit(graph, like, "reshape", (products,), shape=shape)
-
-
-# Sums after the loop
 
 
 class LoopTerm(NamedTuple):
