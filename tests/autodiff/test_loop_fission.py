@@ -133,18 +133,6 @@ def test_a_loop_that_hands_on_nothing_is_its_body_for_all_steps(step: Any) -> No
     check(f, normal((T, N)), loops=0)
 
 
-def test_terms_that_do_not_wait_for_a_step_are_one() -> None:
-    def f(scan: Any, w: Any, u: Any, b: Any, xs: Any) -> Any:
-        def step(h: Any, x: Any) -> Any:
-            h = np.tanh(w @ h + u @ x + b)
-            return h, h
-
-        return np.sum(scan(step, np.zeros(N), xs)[1] ** 2)
-
-    text = check(f, normal((N, N), (N, 3), N, (T, 3)), loops=2)
-    assert [body.count(" + ") for body in bodies(text)] == [1, 1]
-
-
 def test_loops_without_carried_values_of_loops_with_them_are_one_loop() -> None:
     def f(scan: Any, w: Any, xs: Any) -> Any:
         def sequence(total: Any, rows: Any) -> Any:

@@ -27,7 +27,7 @@ from tracejit.ops.updates import set_item
 from tracejit.passes.loop_carries import KnownCarry
 from tracejit.passes.loop_rows import RowIndex
 from tracejit.passes.loop_stages import Stages
-from tracejit.passes.loop_terms import Term, gather_terms, is_zero
+from tracejit.passes.loop_terms import Term, is_zero
 from tracejit.passes.loops import emit_like, moved_node, rebuild_loops, with_inputs
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
@@ -102,7 +102,6 @@ def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Seq
         return None
     if any(differs_in_size(one) for one in body.nodes):
         return None
-    body = gather_terms(body, Stages(node, body, set()).is_there)
     refused: set[Node] = set()
     while True:
         stages = Stages(node, body, refused)

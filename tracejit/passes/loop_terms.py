@@ -1,38 +1,16 @@
-"""Terms of sums in the body of a loop: what they are, and which are known before it.
-
-In `w @ h + u @ x + b` only `w @ h` waits for the step before. `gather_terms` adds up the other
-terms first, and fission computes their sum for all steps.
-
-IR in -> IR out:
-
->>> from tracejit.ir.printer import parse_graph, print_graph
->>> from tracejit.ops.op import OPS
->>> graph = parse_graph('''graph step(h: f8[3], x: f8[3], b: f8[3]) -> z: f8[3]
-...   y  f8[3] = add h x
-...   z  f8[3] = add y b
-... ''', OPS)
->>> print(print_graph(gather_terms(graph, lambda value: value.name in "xb")), end="")
-graph step(h: f8[3], x: f8[3], b: f8[3]) -> z: f8[3]
-  z_1  f8[3] = add x b
-  z    f8[3] = add h z_1
-"""
+"""Terms that the steps of a loop add to a sum, and the factors of which they are products."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
-from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
-from tracejit.ops.arithmetic import add, multiply
+from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ops.arithmetic import multiply
 from tracejit.ops.creation import full
-from tracejit.passes.dce import drop_dead
-from tracejit.passes.emission import emit, made_by, readers_of
-from tracejit.passes.loop_products import flattened, partial_sums
+from tracejit.passes.emission import made_by
 from tracejit.passes.loop_rows import RowIndex
-from tracejit.passes.rebuild import rebuild
 
 
 class Term(NamedTuple):
@@ -48,47 +26,6 @@ class Term(NamedTuple):
     parts: tuple[Value, ...]
     rows: RowIndex | None = None
     placed: Node | None = None
-
-
-def gather_terms(body: Graph, is_there: Callable[[Value], bool]) -> Graph:
-    """`body` with the terms of a sum that are there before the loop in one sum, and the others in
-    another."""
-    partial = partial_sums(body, readers_of(body))
-    within = {value for node in partial for value in node.results}
-    split = {
-        node: terms
-        for node in body.nodes
-        if node.op is add and node not in partial and not within.isdisjoint(node.operands)
-        for terms in [_split(flattened(node.operands, within), is_there)]
-        if terms is not None
-    }
-    if not split:
-        return body
-    known: dict[Value, Value] = {}
-
-    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        def added(one: Value, other: Value) -> Value:
-            return emit(new, node, add, (one, other))
-
-        known.update(zip(node.operands, operands, strict=True))
-        results: Sequence[Value] = new.take(node, operands).results
-        if node in split:
-            sums = [reduce(added, replace_values(terms, known)) for terms in split[node]]
-            results = (added(*sums),)
-        known.update(zip(node.results, results, strict=True))
-        return results
-
-    return drop_dead(rebuild(body, rewrite))
-
-
-def _split(
-    terms: Sequence[Value], is_there: Callable[[Value], bool]
-) -> tuple[Sequence[Value], Sequence[Value]] | None:
-    """The terms that wait for a step, and those that are there; None where there is nothing to
-    gather."""
-    there = [value for value in terms if is_there(value)]
-    waiting = [value for value in terms if not is_there(value)]
-    return (waiting, there) if len(there) > 1 and waiting else None
 
 
 def factors_of(node: Node) -> tuple[Value, ...]:
