@@ -1,4 +1,4 @@
-"""Arrays that loops slice and stack: shifted stacks are shared, and broadcasts are not sliced."""
+"""Arrays that loops stack: shifted stacks are shared."""
 
 from __future__ import annotations
 
@@ -50,30 +50,3 @@ def test_the_beginnings_of_steps_are_their_ends_shifted(reverse: bool, first: An
     text = derivative.source.split("def value_and_grad")[1]
     assert text.count("[t] = h\n") == 1
     assert "concatenate" in text
-
-
-def test_a_broadcast_is_not_sliced() -> None:
-    def total(xs: Any) -> Any:
-        return np.sum(tj.scan(lambda s, x: (s * 0.5 + x, np.sin(s * x)), XS[0], xs)[1])
-
-    def unrolled(xs: Any) -> Any:
-        s, found = XS[0], 0.0
-        for x in xs:
-            s, found = s * 0.5 + x, found + np.sum(np.sin(s * x))
-        return found
-
-    derivative = tj.value_and_grad(total)
-    value, bar = derivative(XS)
-    assert value == pytest.approx(unrolled(XS))
-    np.testing.assert_allclose(bar, tj.grad(unrolled)(XS), rtol=1e-11)
-    assert "ones_6x4" not in derivative.source.split("def value_and_grad")[1]
-
-
-def test_rows_that_differ_are_sliced() -> None:
-    rows = np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]])
-    scaled = tj.function(lambda s: tj.scan(lambda s, x: (s * x, None), s, rows)[0])
-    np.testing.assert_array_equal(scaled(np.ones(2)), [3.0, 16.0])
-    alike = tj.function(lambda s: tj.scan(lambda s, x: (s * x, None), s, np.full((3, 2), -0.0))[0])
-    np.testing.assert_array_equal(np.signbit(alike(np.ones(2))), [True, True])
-    assert "[t]" in scaled.source
-    assert "[t]" not in alike.source

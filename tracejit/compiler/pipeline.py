@@ -42,7 +42,7 @@ from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
 from tracejit.passes.loop_merging import merge_loops
 from tracejit.passes.loop_residuals import choose_loop_residuals
-from tracejit.passes.loop_stacks import share_shifted_stacks, slice_no_broadcasts
+from tracejit.passes.loop_stacks import share_shifted_stacks
 from tracejit.passes.loop_updates import update_in_place
 from tracejit.passes.loops import (
     has_bodies,
@@ -177,7 +177,7 @@ def optimise_bodies(graph: Graph, exact: bool = False) -> Graph:
     graph = merge_loops(run_in_turn(graph, EXACT_PASSES))
     graph = graph if exact else sink_fills(whole_loops(graph))
     graph = in_bodies(graph, lambda body: optimise_bodies(body, exact))
-    graph = hoist_invariants(prune_bodies(slice_no_broadcasts(graph)), with_fills=exact)
+    graph = hoist_invariants(prune_bodies(graph), with_fills=exact)
     graph = graph if exact else in_bodies(graph, reduced)
     graph = share_shifted_stacks(prune_bodies(choose_loop_residuals(graph, in_steps=exact)))
     graph = drop_dead(prune_bodies(graph))
