@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from typing import Any
 
 import numpy as np
@@ -158,24 +157,6 @@ def test_two_carried_values_that_are_one_array_are_copied_apart() -> None:
         a = b = b[::-1] * 0.5 - a * w
     for found, expected in zip(tj.function(twice)(x, w), (a, b), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_large_rows_are_computed_where_they_are_stacked() -> None:
-    def states(w: Any, x: Any) -> Any:
-        return tj.scan(lambda h, t: (h := np.tanh(w @ h), h), x, np.arange(3))
-
-    w = np.random.default_rng(0).normal(size=(300, 300)) / 20
-    for x in (np.linspace(0, 1, 300), np.linspace(0, 1, 3)):
-        kernel = tj.function(states)
-        last, rows = kernel(w[: x.size, : x.size], x)
-        expected = x
-        for row in rows:
-            expected = np.tanh(w[: x.size, : x.size] @ expected)
-            np.testing.assert_allclose(row, expected, rtol=1e-13)
-        np.testing.assert_array_equal(last, rows[-1])
-        assert not np.shares_memory(last, rows)
-        is_in_row = re.search(r"= tanh\(.*, \w+\[\w+\]\)", kernel.source) is not None
-        assert is_in_row == (x.size == 300)
 
 
 def test_a_carried_value_that_becomes_a_constant() -> None:

@@ -46,7 +46,7 @@ class Expressions:
         self.number_name = number_name
         self.inlined = inlined
         self.imports: dict[str, str] = {}
-        self.rows: Sequence[Callable[[str], str] | None] = ()
+        self.rows: Sequence[Callable[[str], str]] = ()
         self._templates: dict[tuple[Any, ...], str] = {}
 
     def operand(self, value: Value, strong: bool = True) -> str:

@@ -37,8 +37,7 @@ def statement_lines(
             return [*_LoopText(node, plan, owner, names, reserved, spell).lines()]
         return [*_condition_lines(node, owner, names, reserved, spell)]
     if node.op is STACK_ROW:
-        write = spell.rows[node.params["number"]]
-        return [] if write is None else [write(spell.operand(node.operands[0]))]
+        return [spell.rows[node.params["number"]](spell.operand(node.operands[0]))]
     used = [names[value] if plan.readers[value] else UNUSED for value in node.results]
     if node.op.effect and set(used) == {UNUSED}:
         return [spell.expression(node)]
@@ -248,8 +247,6 @@ class _LoopText:
         wanted = dict(zip(inside.results, self.carried, strict=False))
         taken = self.taken - set(self.carried)
         known = {**given, **variables(inside, taken, given, wanted)}
-        for number, buffer in self.loop.rows.items():
-            known[buffer] = f"{self.stacks[number]}[{known[self.step]}]"
         fixed = [value for value in self.inputs.invariants if value in self.read]
         verify_bindings(inside, known, fixed, at_end=fixed)
         return known
@@ -262,10 +259,7 @@ class _LoopText:
         fixed, step = self.inputs.invariants, known[self.step]
         rows = zip(self.stacks, self.outputs[len(self.carried) :], strict=True)
         inner.rows = [
-            None
-            if number in self.loop.rows
-            else _stacked(name, value, step, self.appends, inside, fixed)
-            for number, (name, value) in enumerate(rows)
+            _stacked(name, value, step, self.appends, inside, fixed) for name, value in rows
         ]
         return inner
 

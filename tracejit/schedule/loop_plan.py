@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Node, Value
 from tracejit.ops.control_flow import STACK_ROW, loop_operands
-from tracejit.schedule.buffers import Storages, is_whole, may_overwrite
+from tracejit.schedule.buffers import Storages, is_whole
 
 
 class LoopPlan(NamedTuple):
@@ -28,9 +28,8 @@ class LoopPlan(NamedTuple):
     that each step copies before it hands them on, `detached` those that are copied at the end, as
     they may share memory with what is not the loop's. `in_place` is False where every array and
     number is to be as NumPy makes it. `taken` are those whose initial values are updated, or may be
-    the results: nothing else needs them. `rows` are the buffers of values that are computed in the
-    row that they are stacked in, by the number of the stack. `condition` is the plan of the
-    condition of a loop that has one.
+    the results: nothing else needs them. `condition` is the plan of the condition of a loop that
+    has one.
     """
 
     plan: Any
@@ -39,7 +38,6 @@ class LoopPlan(NamedTuple):
     detached: frozenset[int]
     in_place: bool
     taken: frozenset[int]
-    rows: Mapping[int, Value]
     condition: Any = None
 
     @property
@@ -98,34 +96,6 @@ def handed_over(
             or (roots[storages.root(value)] == 1 and last[storages.root(value)] == number)
         )
     )
-
-
-def compute_in_rows(plan: Any, updated: Set[int]) -> dict[int, Value]:
-    """Let `plan` compute large values in the rows that they are stacked in, where no statement and
-    none of the carried arrays that are `updated` needs that memory. Return the buffers, by the
-    number of the stack."""
-    found: dict[int, Value] = {}
-    root = plan.storages.root
-    places = {node: place for place, node in enumerate(plan.statements)}
-    for row in [node for node in plan.statements if node.op is STACK_ROW]:
-        value = row.operands[0]
-        made = value.node
-        if made not in places or made.op.statements is not None or not may_overwrite(made):
-            continue
-        if plan.overwrites.get(made) in found.values():
-            continue
-        results = [k for k, result in enumerate(plan.results) if root(result) is root(value)]
-        is_updated = any(
-            root(old) is root(value) and places[node] > places[made]
-            for node, old in plan.overwrites.items()
-        )
-        if is_updated or any(k in updated or plan.results[k] is not value for k in results):
-            continue
-        buffer = Value(value.type)
-        plan.overwrites[made] = buffer
-        plan.storages.take_over(value, buffer)
-        found[row.params["number"]] = buffer
-    return found
 
 
 def updated_inputs(plan: Any, carried: Sequence[Value]) -> frozenset[int]:

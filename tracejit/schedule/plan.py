@@ -22,7 +22,6 @@ from tracejit.schedule.liveness import last_uses
 from tracejit.schedule.loop_plan import (
     ConditionPlan,
     LoopPlan,
-    compute_in_rows,
     handed_over,
     updated_inputs,
     with_rows,
@@ -164,19 +163,14 @@ def plan_loop(node: Node, in_place: bool, fresh: Set[int]) -> LoopPlan:
         if number in updated or plan.storages.root(results[number]) in written
     }
     arrays = {number for number, value in enumerate(carried) if value.type.form == "array"}
-    in_rows = compute_in_rows(plan, updated) if in_place and length else {}
-    of_rows = {
-        k for k, value in enumerate(results) if plan.storages.root(value) in in_rows.values()
-    }
     needed = updated if is_there else arrays
     return LoopPlan(
         plan,
         frozenset(needed - fresh),
         frozenset(copied),
-        frozenset((shared | of_rows) - copied),
+        frozenset(shared - copied),
         in_place,
         frozenset(needed & fresh),
-        in_rows,
         _plan_test(node, in_place),
     )
 
