@@ -231,8 +231,7 @@ class Tracer:
                 self.effects.add("events")  # those that Python has made, too, if it raises
         if rebound and self._runs_again(captures, rebound):
             raise Rebound(rebound[0][0].name)
-        if captures.lent or rebound:
-            put_numbers(captures, recording)
+        put_numbers(captures, recording)
         captures.settle(one.data for one in recording.graph.constants())
         lent = dict.fromkeys(loan.inputs, "")
         lent_readers: dict[str, Where | None] = {}

@@ -289,18 +289,35 @@ def put_numbers(captures: Any, recording: Any) -> None:
     changed what it reads."""
     if captures.conditions.hold():
         return
-    for holder in captures.visited.values():
-        table = holder
-        if type(holder) not in (list, dict, deque):
+    done: set[int] = set()
+    for holder in list(captures.visited.values()):
+        if type(holder) not in CONTAINERS:
             with suppress(AttributeError):
-                table = attributes_of(holder)
-        if type(table) not in (list, dict, deque):
-            continue
-        for key in list(table) if type(table) is dict else range(len(table)):
-            value = table[key]
-            if type(value) in TENSORS and value._recording is recording:
-                with suppress(Unknown, Failed):
-                    table[key] = recording.decisions.prefix[value._value]
+                holder = attributes_of(holder)
+        _with_numbers(holder, recording, done)
+
+
+CONTAINERS = (list, dict, set, deque, tuple)
+
+
+def _with_numbers(thing: Any, recording: Any, done: set[int]) -> Any:
+    """The number of a Tensor of the recording; anything else as it is, with numbers put into it."""
+    kind = type(thing)
+    if kind in TENSORS and thing._recording is recording:
+        with suppress(Unknown, Failed):
+            return recording.decisions.prefix[thing._value]
+    if kind not in CONTAINERS or id(thing) in done:
+        return thing
+    done.add(id(thing))
+    held = list(thing.items() if kind is dict else thing)
+    numbers = [_with_numbers(each, recording, done) for each in held]
+    if all(one is other for one, other in zip(held, numbers, strict=True)):
+        return thing
+    if kind is tuple:
+        return tuple(numbers)
+    thing.clear()
+    (thing.extend if kind in (list, deque) else thing.update)(numbers)
+    return thing
 
 
 # The classes of what is lent
