@@ -14,7 +14,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-VARIABLE = "TRACEJIT_TESTS_BY_NIGHT"  # set by conftest.py
+VARIABLE = "TESTS_BY_NIGHT"  # set by conftest.py
 BY_NIGHT = os.environ.get(VARIABLE) == "1"
 
 

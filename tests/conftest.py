@@ -71,7 +71,7 @@ def is_by_day(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Tell tests.by_day, which test modules import, whether it is day."""
     by_day = is_by_day(config)
-    os.environ["TRACEJIT_TESTS_BY_NIGHT"] = "0" if by_day else "1"
+    os.environ["TESTS_BY_NIGHT"] = "0" if by_day else "1"
     # A run of the suite tries the same programs everywhere; nightly runs ask for others themselves.
     settings.register_profile(
         "same",

@@ -59,8 +59,8 @@ FAULTS = (
     ),
     Fault(
         "arctan2 has the same sign for both operands",
-        "lambda g, z, y, x: -g * y / _square_length(z, y, x)",
-        "lambda g, z, y, x: g * y / _square_length(z, y, x)",
+        "return -g * sine / radius",
+        "return g * sine / radius",
         (f"{TABLE} arctan2-",),
     ),
     Fault(
@@ -349,8 +349,8 @@ FAULTS = (
     ),
     Fault(
         "-0.0 passes for 0.0 inside an object",
-        "if kind in (float, complex):\n        return kind, repr(value)",
-        "if kind in (float, complex):\n        return kind, value",
+        "if kind in (float, complex, np.longdouble, np.clongdouble):  # the latter have idle bits\n        return kind, repr(value)",
+        "if kind in (float, complex, np.longdouble, np.clongdouble):  # the latter have idle bits\n        return kind, value",
         ("tests/trace/capture/test_exactness.py", "tests/test_captured.py"),
     ),
     Fault(

@@ -235,16 +235,6 @@ ADVICE: dict[str, tuple[Callable[[], Any], str, str]] = {
     "integers": (lambda: tj.grad(np.sum)(np.arange(3)), "which is i8[3]", "a.astype(float)"),
     "an integer": (lambda: tj.grad(lambda x: x * x)(2), "which is a Python number", "float(x)"),
     "an object": (lambda: tj.grad(Model.loss)(Model(), X), "self, which is Model", "argnums="),
-    "an integer among arrays": (
-        lambda: tj.grad(lambda p: np.sum(p["w"]) * p["n"])({"w": X, "n": 2}),
-        "to p['n'], which is a Python number",
-        "float(p['n']) or pass it in another argument",
-    ),
-    "a text among arrays": (
-        lambda: tj.grad(lambda p: np.sum(p[0]))([X, "relu"]),
-        "to p[1], which is str",
-        "in another argument",
-    ),
 }
 
 

@@ -297,7 +297,7 @@ def test_gradients_names_its_arguments() -> None:
     assert "tj.gradients: stop_gradients must hold" in str(error)
 
 
-@pytest.mark.parametrize("given", [X, 1.0, np.float64(1.0), "x", None, {1.0}])
+@pytest.mark.parametrize("given", [X, 1.0, np.float64(1.0), {1.0}])
 def test_watching_what_is_no_tensor_names_the_fix_and_the_line(given: Any) -> None:
     with tj.GradientTape() as tape:
         error = refusal(WatchError, lambda: tape.watch([tj.constant(1.0), given]))

@@ -16,6 +16,7 @@ import tracejit as tj
 from tests.by_day import by_day
 from tests.programs import Program, assert_same, programs
 from tracejit.eager import window_gradient
+from tracejit.support.memo import Table
 
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])
@@ -32,7 +33,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         made.append(make(*args, **kwargs))
         return made[-1]
 
-    monkeypatch.setattr(window_gradient, "_compiled", {})
+    monkeypatch.setattr(window_gradient, "_compiled", Table())
     monkeypatch.setattr(window_gradient, "make_kernel", counted)
     return made
 
@@ -554,7 +555,7 @@ def test_results_are_read_only_and_share_no_memory() -> None:
 def test_the_table_of_kernels_does_not_grow_for_ever(
     kernels: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(window_gradient, "LIMIT", 4)
+    monkeypatch.setattr(Table, "LIMIT", 4)
 
     def f(x: Any) -> Any:
         return np.sin(x)

@@ -23,8 +23,6 @@ WITHOUT_RULES = {
     "callback": "an effect, which is refused",
     "decide": "is of what is the same for all elements: others are not known",
     "as_integer": "is of what is the same for all elements: others are not known",
-    "keep": "stands in joined graphs alone, which are not batched",
-    "move": "stands in joined graphs alone, which are not batched",
     "ensure": "is added to a whole function, when it has been recorded",
     "leave": "stands in joined graphs alone, which are not batched",
     **MAPPED,

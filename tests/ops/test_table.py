@@ -18,7 +18,7 @@ WITHOUT_SAMPLES = {
     "size": "it has no operands: tests/test_sizes.py",
     "arange": "it has no operands: tests/test_sizes.py",
     "eye": "it has no operands: tests/test_sizes.py",
-    **dict.fromkeys(("as_integer", "keep"), "written where Python decides: test_branches.py"),
+    "as_integer": "written where Python decides: test_branches.py",
     "sparse_product": "its matrix is no array: trace/test_recorded_matrix.py",
     "override": "written by the gradient markers alone",
     **dict.fromkeys(
