@@ -48,7 +48,6 @@ from tracejit.passes.loops import (
     has_bodies,
     hoist_invariants,
     in_bodies,
-    sink_fills,
 )
 from tracejit.passes.prune import prune_bodies
 from tracejit.passes.rewrites import reduce_strength
@@ -175,7 +174,7 @@ def reduced(body: Graph) -> Graph:
 def optimise_bodies(graph: Graph, exact: bool = False) -> Graph:
     """`graph` with its loops and conditions, and those in their bodies, as small as they can be."""
     graph = merge_loops(run_in_turn(graph, EXACT_PASSES))
-    graph = graph if exact else sink_fills(whole_loops(graph))
+    graph = graph if exact else whole_loops(graph)
     graph = in_bodies(graph, lambda body: optimise_bodies(body, exact))
     graph = hoist_invariants(prune_bodies(graph), with_fills=exact)
     graph = graph if exact else in_bodies(graph, reduced)

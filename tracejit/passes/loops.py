@@ -1,12 +1,9 @@
 """Loops and conditions: what is the same at each step is computed before the loop, and loops with
 one body are one. `passes/prune.py` drops what they need not compute.
 
-- `sink_fills` takes arrays full of one number into the bodies that read them, where passes see
-  that they are zeros;
-- `hoist_invariants` computes before the loop what depends on invariants alone. Nothing leaves the
-  side of a condition: it may raise, or be expensive.
-
-`in_bodies` applies a pass to the bodies. All of them are exact.
+`hoist_invariants` computes before the loop what depends on invariants alone. Nothing leaves the
+side of a condition: it may raise, or be expensive. `in_bodies` applies a pass to the bodies. Both
+are exact.
 """
 
 from __future__ import annotations
@@ -98,19 +95,12 @@ def with_inputs(
         if value.name in made:  # it comes from another body of the node
             names.give(value, value.base)
             value.label = value.name
-    return _filled(new, nodes, outputs, known)
-
-
-def _filled(
-    graph: Graph, nodes: Sequence[Node], outputs: Sequence[Value], known: dict[Value, Value]
-) -> Graph:
-    """`graph` with these nodes and outputs, applied to what is `known`."""
     for node in nodes:
-        made = graph.copy_node(node, replace_values(node.operands, known))
-        known.update(zip(node.results, made.results, strict=True))
-    graph.outputs = list(replace_values(outputs, known))
-    graph.complete_names()
-    return graph
+        copied = new.copy_node(node, replace_values(node.operands, known))
+        known.update(zip(node.results, copied.results, strict=True))
+    new.outputs = list(replace_values(outputs, known))
+    new.complete_names()
+    return new
 
 
 def moved_node(graph: Graph, node: Node, operands: tuple[Value, ...], **place: Any) -> Node:
@@ -127,36 +117,6 @@ def moved_node(graph: Graph, node: Node, operands: tuple[Value, ...], **place: A
 
 
 # What does not depend on the step
-
-
-def sink_fills(graph: Graph) -> Graph:
-    """`graph` with arrays full of one number made in the bodies that read them."""
-
-    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        body = node.params["body"].graph
-        first = node.params["invariants"]
-        fills = {v: x for v, x in zip(body.inputs[:first], operands, strict=False) if _is_fill(x)}
-        better = body
-        if fills:
-            better = Graph(body.name)
-            better.adopt(body)
-            known = {v: better.add_input(v.name, v.type) for v in body.inputs if v not in fills}
-            for value, whole in fills.items():
-                assert whole.node is not None
-                made = moved_node(better, whole.node, (), segment=0, region=0, tapes=())
-                known[value] = made.results[0]
-            _filled(better, body.nodes, body.outputs, known)
-        if better is body:
-            return None
-        kept = [x for x in operands[:first] if not _is_fill(x)]
-        read = [*kept, *operands[first:]]
-        return emit_like(new, node, read, better, invariants=len(kept)).results
-
-    return rebuild_loops(graph, rewrite)
-
-
-def _is_fill(value: Value) -> bool:
-    return value.node is not None and value.node.op is full
 
 
 def hoist_invariants(graph: Graph, with_fills: bool = True) -> Graph:
