@@ -41,7 +41,6 @@ from tracejit.passes import (
 )
 from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.constant_folding import fold_constants
-from tracejit.passes.cse import share_exchanged
 from tracejit.passes.factoring import factor_sums
 from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.loop_products import join_sums
@@ -131,7 +130,6 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         (patterns.powers, patterns.powers, patterns.elementwise),
         figures={"least_logaddexp_elements": 0},
         rows=rows(STRENGTH, "pow_to power_to square reciprocal logaddexp tril triu sum copy"),
-        passes=[share_exchanged],
     ),
     "factor_sums": Optimisation(
         with_elementwise(patterns.like_terms),

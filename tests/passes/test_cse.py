@@ -8,12 +8,11 @@ import numpy as np
 
 import tracejit as tj
 from tests.interpret import interpret
-from tests.rewrites import graph_of, operations
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ir.verify import verify
 from tracejit.ops.op import OPS, Op
-from tracejit.passes.cse import share, share_decompositions, share_exchanged
+from tracejit.passes.cse import share, share_decompositions
 from tracejit.passes.dce import drop_dead
 
 
@@ -94,16 +93,6 @@ def test_a_reduced_decomposition_is_a_part_of_the_full_one() -> None:
         OPS,
     )
     assert share_decompositions(alone) is alone
-
-
-def test_sums_and_products_do_not_depend_on_the_order_of_two() -> None:
-    graph = graph_of(
-        "x: T[N], z: T[N]",
-        "a T[N] = multiply x z; b T[N] = multiply z x; c T[N] = add a x; d T[N] = add x b;"
-        "y T[N] = subtract c d",
-    )
-    new = verify(drop_dead(share_exchanged(graph)))
-    assert operations(new) == ["multiply x z", "add v1 x", "subtract v2 v2"]
 
 
 def test_what_one_branch_computes_is_not_read_in_another() -> None:

@@ -28,11 +28,8 @@ from collections.abc import Sequence
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.factorizations import svd
 from tracejit.ops.indexing import FULL
-from tracejit.ops.op import OPS
-from tracejit.passes.emission import emit, is_real
+from tracejit.passes.emission import emit
 from tracejit.passes.rebuild import rebuild
-
-EXCHANGEABLE = tuple(name for name, op in OPS.items() if op.commutative)
 
 
 def share(graph: Graph) -> Graph:
@@ -69,23 +66,3 @@ def share_decompositions(graph: Graph) -> Graph:
         return u, s, vh
 
     return rebuild(graph, rewrite, ops=("svd",))
-
-
-def share_exchanged(graph: Graph) -> Graph:
-    """`graph` with sums and products of the same two values, in either order, as one. Only the
-    payload of a nan depends on the order."""
-    found = [(n.op.name, frozenset(n.operands)) for n in graph.nodes if n.op.name in EXCHANGEABLE]
-    if len(set(found)) == len(found):
-        return graph
-    pairs: dict[tuple[object, ...], Node] = {}
-
-    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if not is_real(node.results[0]):
-            return None
-        pair = node.op.name, frozenset(operands), node.region
-        known = pairs.get(pair)
-        if known is None or not new.branches.precedes(known.segment, node.segment):
-            pairs[pair] = known = new.take(node, operands)
-        return known.results
-
-    return rebuild(graph, rewrite, ops=EXCHANGEABLE)

@@ -14,7 +14,6 @@ from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.column_sums import sum_columns_first
 from tracejit.passes.constant_folding import fold_constants
 from tracejit.passes.contract import contract
-from tracejit.passes.cse import EXCHANGEABLE, share_exchanged
 from tracejit.passes.driver import Pass, run_to_fixed_point
 from tracejit.passes.factoring import factor_sums
 from tracejit.passes.flat_indices import flatten_indices
@@ -34,7 +33,6 @@ from tracejit.passes.triangles import FACTORS, take_factors_apart
 IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(contract, needs=("einsum",)),
     Pass(reduce_strength),
-    Pass(share_exchanged, needs=EXCHANGEABLE),
     Pass(factor_sums, needs=SUMS, along_decisions=False),
     Pass(gather_coefficients, along_decisions=False),
     Pass(add_apart, needs=("sum",), along_decisions=False),
