@@ -35,7 +35,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.arithmetic import add, divide, multiply, negative, subtract
 from tracejit.ops.creation import directions
 from tracejit.ops.forms import as_scalar
-from tracejit.ops.indexing import FULL, getitem, put_slice
+from tracejit.ops.indexing import getitem
 from tracejit.ops.op import OPS, Op
 from tracejit.ops.shapes import (
     astype,
@@ -194,19 +194,6 @@ def _identity_axes(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
     return operands[0] if node.params["axes"] == tuple(range(operands[0].type.ndim)) else None
 
 
-def _reshape_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """A reshape of a reshape is one reshape; back to the shape before is nothing."""
-    made = operands[0].node
-    if made is None or made.op.elements != "reshaped" or made.op is ravel:
-        return None
-    source = made.operands[0]
-    if source.type is node.results[0].type:
-        return source
-    if node.op is not reshape or source.type.form != "array":
-        return None
-    return emit(graph, node, "reshape", (source,), shape=node.results[0].type.shape)
-
-
 def _broadcast_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """Broadcasting needs no axes of length one in front, and is done once."""
     made = made_by(operands[0], "reshape", "expand_dims", "broadcast_to")
@@ -273,30 +260,16 @@ def _numbers_first(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
     return emit(graph, node, "broadcast_to", (number,), shape=result.shape)
 
 
-def _filling(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """The value that fills all of an array where it is put; axes of one element are added."""
-    shape, index = node.params["shape"], node.params["index"]
-    if len(operands) > 1 or operands[0].type.form != "array":
-        return None
-    if not all(type(entry) is int or entry == FULL for entry in index):
-        return None
-    added = [axis for axis, entry in enumerate(index) if type(entry) is int]
-    if not all(shape[axis] == 1 for axis in added):
-        return None
-    return emit(graph, node, "expand_dims", operands, axis=tuple(added)) if added else None
-
-
 RULES: dict[Op, tuple[Rule, ...]] = {
     **dict.fromkeys((multiply, divide, negative, subtract), (_numbers_first,)),
     add: (_add_slice, _numbers_first),
-    reshape: (_no_change, _view_of_scalar, _without_kept_axes, _reshape_of_view),
-    expand_dims: (_no_change, _view_of_scalar, _reshape_of_view),
-    squeeze: (_no_change, _view_of_scalar, _without_kept_axes, _reshape_of_view),
+    reshape: (_no_change, _view_of_scalar, _without_kept_axes),
+    expand_dims: (_no_change, _view_of_scalar),
+    squeeze: (_no_change, _view_of_scalar, _without_kept_axes),
     broadcast_to: (_no_change, _broadcast_of_view),
     astype: (_no_change,),
     transpose: (_identity_axes, _view_of_scalar, _transpose_twice),
     getitem: (_view_of_scalar,),
-    put_slice: (_filling,),
     ravel: (_view_of_scalar,),
     directions: (_small_directions,),
     **dict.fromkeys(map(OPS.__getitem__, PRODUCTS), (_product_with_directions,)),
