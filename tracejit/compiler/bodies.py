@@ -18,7 +18,6 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.branches import LEAVE
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.improve import improve
-from tracejit.passes.prune import with_constants
 from tracejit.passes.rematerialise import Late, recompute
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.plan import plan_body, plan_tile
@@ -205,7 +204,6 @@ def in_one(
     fused = drop_dead(simpler(whole, {seed: given.one}))
     if not exact:
         fused = improve(fused)
-    fused = with_constants(fused, simpler if exact else lambda body: improve(simplify(body)))
     return Body(
         "value_and_grad",
         f"Return {{results}} and {given.names}, as forward and backward in one.",

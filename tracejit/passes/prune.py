@@ -1,22 +1,18 @@
 """Pruning of loops and conditions: what they need not compute, carry, stack or read is dropped.
 
-- `prune_bodies` drops results that nothing reads with all that only they need, takes a carried
-  value that never changes for an invariant, puts constants in the place of inputs, and the side
-  that is taken in the place of a condition on a constant;
-- `with_constants` rewrites the bodies that this gives constants to.
-
-Both are exact.
+`prune_bodies` drops results that nothing reads with all that only they need, takes a carried value
+that never changes for an invariant, puts constants in the place of inputs, and the side that is
+taken in the place of a condition on a constant. Not a bit changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
-from tracejit.ir.subgraph import bodies_of, needed_for
+from tracejit.ir.subgraph import needed_for
 from tracejit.ops.control_flow import OWNERS, ControlFlow, chosen, is_condition
-from tracejit.passes.dce import drop_dead
 from tracejit.passes.loops import (
     emit_like,
     graphs_of,
@@ -204,19 +200,3 @@ def _inlined(graph: Graph, node: Node, body: Graph, known: dict[Value, Value]) -
         made = moved_node(graph, inner, replace_values(inner.operands, known), **place)
         known.update(zip(inner.results, made.results, strict=True))
     return replace_values(body.outputs, known)
-
-
-def with_constants(graph: Graph, run: Callable[[Graph], Graph]) -> Graph:
-    """`graph` with constants in the bodies that take them for an input, and `run` applied to these
-    bodies."""
-    if not has_bodies(graph):
-        return graph
-    old = {body for node in graph.nodes for _, body in bodies_of(node)}
-
-    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if not old.isdisjoint(body for _, body in bodies_of(node)):
-            return None
-        better = [drop_dead(with_constants(run(body), run)) for body in graphs_of(node)]
-        return emit_like(new, node, operands, *better).results
-
-    return rebuild(prune_bodies(graph), rewrite, ops=OWNERS)
