@@ -266,8 +266,8 @@ FAULTS = (
     ),
     Fault(
         "a value of one branch is taken for that of another",
-        "not new.branches.precedes(known.segment, node.segment):\n            pairs",
-        "False:\n            pairs",
+        "if known is not None and self.branches.precedes(known.segment, node.segment):",
+        "if known is not None:",
         (
             "tests/passes/test_cse.py",
             "tests/test_branch_programs.py tests/test_branches.py",
@@ -405,14 +405,14 @@ FAULTS = (
     ),
     Fault(
         "what a step changes is taken for what the first step had",
-        "if not is_same(local.get(name), value):",
-        "if name not in local:",
+        "if not is_same(local.get(name), value)\n        }",
+        "if name not in local\n        }",
         ("tests/trace/test_closing.py tests/trace/test_loop_syntax.py",),
     ),
     Fault(
         "both outcomes of a decision in a loop follow one side",
-        "for outcome in (True, False)]\n        decision",
-        "for outcome in (True, True)]\n        decision",
+        "names, known) for outcome in (True, False)]",
+        "names, known) for outcome in (True, True)]",
         ("tests/trace/test_closing.py",),
     ),
     Fault(
@@ -441,7 +441,7 @@ FAULTS = (
     ),
     Fault(
         "an element of a batch goes on after its end",
-        "chosen_by(going, *self._tensors(out, batch.known[value]))._value",
+        "chosen_by(going, *self._tensors(out, state[value]))._value",
         "batch.known.get(out, out)",
         ("tests/autodiff/test_batched_loops.py",),
     ),
