@@ -14,7 +14,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-VARIABLE = "TESTS_BY_NIGHT"  # set by conftest.py
+VARIABLE = "TESTS_BY_NIGHT"  # set by conftest.py; no setting of tracejit
 BY_NIGHT = os.environ.get(VARIABLE) == "1"
 
 
