@@ -328,6 +328,72 @@ def test_imports_of_stubs_go_down() -> None:
             )
 
 
+class Parameter(NamedTuple):
+    """One parameter of a signature; `default` is its text, None where it must be given."""
+
+    name: str
+    kind: str
+    default: str | None
+
+
+def parameters(function: ast.FunctionDef) -> list[Parameter]:
+    """The parameters of a signature, in order."""
+    given = function.args
+    positional = [(one, "positional only") for one in given.posonlyargs]
+    positional += [(one, "positional") for one in given.args]
+    rest = [(given.vararg, "*")] if given.vararg else []
+    rest += [(one, "keyword only") for one in given.kwonlyargs]
+    rest += [(given.kwarg, "**")] if given.kwarg else []
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(given.defaults))
+    defaults += given.defaults
+    defaults += [None] if given.vararg else []
+    defaults += given.kw_defaults
+    defaults += [None] if given.kwarg else []
+    return [
+        Parameter(one.arg, kind, ast.unparse(default) if default else None)
+        for (one, kind), default in zip(positional + rest, defaults, strict=True)
+    ]
+
+
+def signatures(module: Module) -> dict[str, list[list[Parameter]]]:
+    """The signatures of the functions of a module or stub: of one with overloads several."""
+    found: dict[str, list[list[Parameter]]] = {}
+    for node in module.tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name != "__getattr__":
+            found.setdefault(node.name, []).append(parameters(node))
+    return found
+
+
+def test_stubs_say_what_their_modules_do() -> None:
+    """An overload may ask for an argument that has a default, which may make it keyword only."""
+    described = [stub for stub in stubs() if stub.name in modules() and signatures(stub)]
+    assert described
+    for stub in described:
+        module = modules()[stub.name]
+        written = signatures(module)
+        told = signatures(stub)
+        public = {name for name in written if name[0] != "_"}
+        assert public <= told.keys() <= written.keys(), stub.at(1)
+        for name, overloads in told.items():
+            (plain,) = written[name]  # the overloads stand in the stub alone
+            assert all(disagreement(overload, plain) is None for overload in overloads), (
+                f"{stub.at(1)} {name}: {[disagreement(one, plain) for one in overloads]}"
+            )
+            assert {*plain} <= {one for overload in overloads for one in overload}, stub.at(1)
+
+
+def disagreement(overload: list[Parameter], plain: list[Parameter]) -> str | None:
+    """The first parameter of an overload that is not as the function has it."""
+    if [one.name for one in overload] != [one.name for one in plain]:
+        return f"the parameters are {', '.join(one.name for one in overload)}"
+    for one, other in zip(overload, plain, strict=True):
+        demanded = one.default is None and other.default is not None
+        kinds = {other.kind, "keyword only" if demanded else other.kind}
+        if one.kind not in kinds or not (demanded or one.default == other.default):
+            return f"{one} is not {other}"
+    return None
+
+
 def test_stubs_are_imported_under_type_checking_alone() -> None:
     alone = {stub.name for stub in stubs()} - modules().keys()
 

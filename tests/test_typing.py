@@ -140,8 +140,10 @@ def public_answers() -> Iterator[tuple[str, str]]:
 
 
 def tree_of(thing: Any) -> ast.Module:
+    """What type checkers read of the module of `thing`: its stub, if it has one."""
     path = Path(inspect.getsourcefile(inspect.unwrap(thing)) or "")
-    return ast.parse(path.read_text("utf-8"))
+    stub = path.with_suffix(".pyi")
+    return ast.parse((stub if stub.is_file() else path).read_text("utf-8"))
 
 
 def bodies_of(cls: type) -> Iterator[list[ast.stmt]]:
@@ -205,6 +207,7 @@ class Model:
 
 loss(np.ones(3))
 slope = tj.grad(loss)
+tj.jacrev(loss)
 Model().energy(np.ones(3))
 '''
 
@@ -216,8 +219,10 @@ def test_editors_show_the_function_that_is_decorated(tmp_path: Path) -> None:
     path = tmp_path / "hovered.py"
     path.write_text(HOVERED, "utf-8")
     (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(ROOT)]}), "utf-8")
-    words = ["loss(np.ones", "slope", "energy(np.ones"]
-    loss, slope, energy = language_server.hovers(path, words, tmp_path)
+    words = ["loss(np.ones", "slope", "energy(np.ones", "grad(loss", "jacrev(loss"]
+    loss, slope, energy, grad, jacrev = language_server.hovers(path, words, tmp_path)
     assert "(w: NDArray[float64], k: float = 2" in loss and loss.endswith("The loss of a fit.")
     assert "NDArray[float64]]" in slope and slope.endswith("The loss of a fit.")
     assert "(w: NDArray[float64])" in energy and energy.endswith("The energy of a field.")
+    for shown, made in ((grad, tj.grad), (jacrev, tj.jacrev)):
+        assert f"{made.__name__}(" in shown and (made.__doc__ or "").splitlines()[0] in shown

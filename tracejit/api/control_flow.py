@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from tracejit.api.carries import (
     Carry,
@@ -32,7 +32,7 @@ from tracejit.trace.trees import Structure, flatten, map_tree, paths, unflatten
 from tracejit.trace.variable import read_leaf
 
 if TYPE_CHECKING:
-    from tracejit.support.typing import C, R, Ts, Unpack
+    from tracejit.support.typing import R, Ts, Unpack
 
 
 @places.at_the_users_line
@@ -108,10 +108,6 @@ def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], R]], *operands:
     return result
 
 
-@overload
-def while_loop(cond_fun: Callable[[C], Any], body_fun: Callable[[C], C], init: C) -> C: ...
-@overload
-def while_loop(cond_fun: Callable[[C], Any], body_fun: Callable[[C], C], init: float) -> C: ...
 @places.at_the_users_line
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
     """Run `value = body_fun(value)` from `init` as long as `cond_fun(value)` is true; return the

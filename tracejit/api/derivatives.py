@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,15 +17,7 @@ from tracejit.trace import places
 from tracejit.trace.trees import unflatten
 
 if TYPE_CHECKING:
-    from tracejit.support.typing import (
-        A,
-        Argnames,
-        Argnums,
-        No,
-        P,
-        R,
-        Yes,
-    )
+    from tracejit.support.typing import Argnames, Argnums
 
 
 @typed_as(grad)
@@ -64,18 +56,6 @@ def elementwise_grad(
     return recorded_as(f, slopes)
 
 
-@overload
-def deriv(
-    f: np.ufunc, argnums: int = 0, *, argnames: str | None = None, has_aux: bool = False
-) -> Function[..., Any]: ...
-@overload
-def deriv(
-    f: Callable[P, R], argnums: int = 0, *, argnames: str | None = None, has_aux: No = False
-) -> Function[P, R]: ...
-@overload
-def deriv(
-    f: Callable[P, tuple[R, A]], argnums: int = 0, *, argnames: str | None = None, has_aux: Yes
-) -> Function[P, tuple[R, A]]: ...
 @places.at_the_users_line
 @remembered
 @recallable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from tracejit.api.derived import callable_of, options_of, remembered
 from tracejit.api.jacobian import jacobian_function
@@ -13,78 +13,9 @@ from tracejit.specialise.pickling import recallable
 from tracejit.trace import places
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tracejit.support.typing import (
-        A,
-        Argnames,
-        Argnums,
-        Array,
-        D,
-        First,
-        No,
-        P,
-        Real,
-        X,
-        Yes,
-        Zero,
-    )
+    from tracejit.support.typing import Argnames, Argnums
 
 
-@overload
-def hessian(
-    f: First[P, Array[D], Real],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: No = False,
-    chunk_size: int | None = None,
-) -> Function[P, NDArray[D]]: ...
-@overload
-def hessian(
-    f: First[P, float, float],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: No = False,
-    chunk_size: int | None = None,
-) -> Function[P, float]: ...
-@overload
-def hessian(
-    f: First[P, Array[D], tuple[Real, A]],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: Yes,
-    chunk_size: int | None = None,
-) -> Function[P, tuple[NDArray[D], A]]: ...
-@overload
-def hessian(
-    f: First[P, X, Any],
-    argnums: Zero = 0,
-    *,
-    argnames: None = None,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[P, Any]: ...
-@overload
-def hessian(
-    f: Callable[P, Any],
-    argnums: Argnums,
-    *,
-    argnames: Argnames | None = None,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[P, Any]: ...
-@overload
-def hessian(
-    f: Callable[P, Any],
-    argnums: Argnums = 0,
-    *,
-    argnames: Argnames,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-) -> Function[P, Any]: ...
 @places.at_the_users_line
 @remembered
 @recallable

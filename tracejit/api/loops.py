@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,54 +41,9 @@ from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, map_tree, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tracejit.support.typing import Array, ArraysT, C, D
-
 Step = Callable[[Any, Any, Any], tuple[Any, Any]]
 
 
-@overload
-def scan(
-    f: Callable[[C, Any], tuple[C, Array[D]]],
-    init: C | float,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-    unroll: int | bool = 1,
-    checkpoint: int | bool | None = None,
-) -> tuple[C, NDArray[D]]: ...
-@overload
-def scan(
-    f: Callable[[C, Any], tuple[C, float]],
-    init: C | float,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-    unroll: int | bool = 1,
-    checkpoint: int | bool | None = None,
-) -> tuple[C, NDArray[Any]]: ...
-@overload
-def scan(
-    f: Callable[[C, Any], tuple[C, ArraysT]],
-    init: C | float,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-    unroll: int | bool = 1,
-    checkpoint: int | bool | None = None,
-) -> tuple[C, ArraysT]: ...
-@overload
-def scan(
-    f: Callable[[C, Any], tuple[C, Any]],
-    init: C | float,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-    unroll: int | bool = 1,
-    checkpoint: int | bool | None = None,
-) -> tuple[C, Any]: ...
 @places.at_the_users_line
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
@@ -159,10 +114,6 @@ def scan(
     return loop.checkpointed().in_blocks(size, _Loop.run)
 
 
-@overload
-def fori_loop(lower: int, upper: int, body: Callable[[int, C], C], init: C) -> C: ...
-@overload
-def fori_loop(lower: int, upper: int, body: Callable[[int, C], C], init: float) -> C: ...
 @places.at_the_users_line
 def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any) -> Any:
     """Run `value = body(i, value)` for i from `lower` to `upper` - 1, from `init`; return the last.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 from tracejit.autodiff.rules import Rule, has_cotangent, is_array, leaf_type
 from tracejit.eager.recompute import kept, recompute_eagerly
@@ -21,24 +21,12 @@ from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.signature import (
-    bind_arguments,
-    call_arguments,
-    inside_method,
-    signature_of,
-)
+from tracejit.trace.signature import bind_arguments, call_arguments, inside_method, signature_of
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
-from tracejit.trace.variable import Variable, current_recorder, read_leaf
-
-if TYPE_CHECKING:
-    from tracejit.support.typing import MethodT, P, R, UfuncT, X
+from tracejit.trace.variable import current_recorder, read_leaf
 
 
-@overload
-def stop_gradient(x: Variable) -> Tensor: ...
-@overload
-def stop_gradient(x: X) -> X: ...
 def stop_gradient(x: Any) -> Any:
     """`x` itself, through which no gradient flows; `x` is an array or a container of arrays, and so
     is the answer, of the same shapes and dtypes. A Variable is read.
@@ -91,14 +79,6 @@ def _name(f: Callable[..., Any]) -> str:
     return getattr(f, "__name__", type(f).__name__)
 
 
-@overload
-def custom_gradient(f: Function[P, tuple[R, Callable[..., Any]]]) -> Function[P, R]: ...
-@overload
-def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]: ...
-@overload
-def custom_gradient(
-    f: None = None,
-) -> Callable[[Callable[P, tuple[R, Callable[..., Any]]]], Callable[P, R]]: ...
 def custom_gradient(f: Any = None) -> Any:
     """A function whose gradient is the rule it returns: `f(*x) -> (y, grad_fn)`.
 
@@ -170,16 +150,6 @@ def custom_gradient(f: Any = None) -> Any:
     return _wrapped(f, marked)
 
 
-@overload
-def grad_pass_through(
-    f: UfuncT,
-) -> UfuncT: ...
-@overload
-def grad_pass_through(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
-    f: MethodT,
-) -> MethodT: ...
-@overload
-def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]: ...
 def grad_pass_through(f: Any) -> Any:
     """`f` in the forward direction, the identity backward: the straight-through estimator.
 
@@ -216,16 +186,6 @@ def grad_pass_through(f: Any) -> Any:
     return _wrapped(f, marked)
 
 
-@overload
-def recompute_grad(
-    f: UfuncT,
-) -> UfuncT: ...
-@overload
-def recompute_grad(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
-    f: MethodT,
-) -> MethodT: ...
-@overload
-def recompute_grad(f: Callable[P, R]) -> Callable[P, R]: ...
 def recompute_grad(f: Any) -> Any:
     """`f`, whose intermediate values are not kept for the gradient but computed again there.
 

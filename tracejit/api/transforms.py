@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from tracejit.trace.trees import Structure, flatten, leaves_like, unflatten
 from tracejit.trace.variable import Variable, read_leaf
 
 if TYPE_CHECKING:
-    from tracejit.support.typing import A, No, R, Ts, Unpack, X, Yes
+    from tracejit.support.typing import R, Ts, Unpack
 
 # Forward mode
 
@@ -86,36 +86,6 @@ def _given(given: Any, like: Any, recording: Recorder, row: str, call: str) -> A
     return tensor if tensor.dtype == like.dtype else tensor.astype(like.dtype)
 
 
-@overload
-def jvp(
-    f: Callable[[Unpack[Ts]], R],
-    primals: tuple[Unpack[Ts]],
-    tangents: tuple[Any, ...] | list[Any],
-    *,
-    has_aux: No = False,
-) -> tuple[R, R]: ...
-@overload
-def jvp(
-    f: Callable[[Unpack[Ts]], tuple[R, A]],
-    primals: tuple[Unpack[Ts]],
-    tangents: tuple[Any, ...] | list[Any],
-    *,
-    has_aux: Yes,
-) -> tuple[R, R, A]: ...
-@overload
-def jvp(
-    f: Callable[..., R],
-    primals: list[Any],
-    tangents: tuple[Any, ...] | list[Any],
-    *,
-    has_aux: No = False,
-) -> tuple[R, R]: ...
-@overload
-def jvp(f: Callable[[X], R], primals: X, tangents: X, *, has_aux: No = False) -> tuple[R, R]: ...
-@overload
-def jvp(
-    f: Callable[..., tuple[R, A]], primals: Any, tangents: Any, *, has_aux: Yes
-) -> tuple[R, R, A]: ...
 @places.at_the_users_line
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
     """The result of f(*primals) and its derivative when the primals move along `tangents`.
@@ -287,14 +257,6 @@ def _seeds(
     ]
 
 
-@overload
-def vjp(
-    f: Callable[[Unpack[Ts]], R], *primals: Unpack[Ts], has_aux: No = False
-) -> tuple[R, Callable[[Any], tuple[Unpack[Ts]]]]: ...
-@overload
-def vjp(
-    f: Callable[[Unpack[Ts]], tuple[R, A]], *primals: Unpack[Ts], has_aux: Yes
-) -> tuple[R, Callable[[Any], tuple[Unpack[Ts]]], A]: ...
 @places.at_the_users_line
 def vjp(f: Callable[[Unpack[Ts]], Any], *primals: Unpack[Ts], has_aux: bool = False) -> Any:
     """The result of f(*primals), and the pullback: the function that takes a cotangent of the
@@ -345,18 +307,6 @@ def _pull_back(
     return second(kept, leaves, held)
 
 
-@overload
-def hvp(
-    f: Callable[[Unpack[Ts]], Any],
-    primals: tuple[Unpack[Ts]],
-    tangents: tuple[Any, ...] | list[Any],
-) -> tuple[Unpack[Ts]]: ...
-@overload
-def hvp(
-    f: Callable[..., Any], primals: list[Any], tangents: tuple[Any, ...] | list[Any]
-) -> list[Any]: ...
-@overload
-def hvp(f: Callable[[X], Any], primals: X, tangents: X) -> X: ...
 @places.at_the_users_line
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """The Hessian of `f`, which returns one real float, times `tangents`, in the structure of the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -22,36 +22,7 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, map_tree, spread, unflatten
 from tracejit.trace.variable import read_leaf
 
-if TYPE_CHECKING:
-    from typing import Concatenate
 
-    from numpy.typing import NDArray
-
-    from tracejit.support.typing import Array, ArraysT, D, P
-
-
-@overload
-def vmap(f: np.ufunc, in_axes: Any = 0, out_axes: Any = 0) -> Function[..., Any]: ...
-@overload
-def vmap(
-    f: Callable[Concatenate[float, ...], Array[D]], in_axes: Any = 0, out_axes: Any = 0
-) -> Function[..., NDArray[D]]: ...
-@overload
-def vmap(
-    f: Callable[Concatenate[float, ...], float], in_axes: Any = 0, out_axes: Any = 0
-) -> Function[..., NDArray[Any]]: ...
-@overload
-def vmap(
-    f: Callable[P, Array[D]], in_axes: Any = 0, out_axes: Any = 0
-) -> Function[P, NDArray[D]]: ...
-@overload
-def vmap(
-    f: Callable[P, float], in_axes: Any = 0, out_axes: Any = 0
-) -> Function[P, NDArray[Any]]: ...
-@overload
-def vmap(f: Callable[P, ArraysT], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, ArraysT]: ...
-@overload
-def vmap(f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, Any]: ...
 @places.at_the_users_line
 @remembered
 @recallable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 from tracejit.autodiff.adjoint import gradients as differentiate
 from tracejit.eager.targets import (
@@ -26,52 +26,7 @@ from tracejit.trace.tape_window import Whole
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.variable import Variable
 
-if TYPE_CHECKING:
-    from tracejit.eager.targets import Nones, NumbersT, Recorded, RecordedT, Zeros
 
-
-@overload
-def gradients(
-    ys: Any,
-    xs: Recorded | list[RecordedT] | tuple[RecordedT, ...],
-    grad_ys: Any = None,
-    stop_gradients: Any = None,
-    *,
-    unconnected_gradients: Zeros,
-) -> list[Tensor]: ...
-@overload
-def gradients(
-    ys: Any,
-    xs: Recorded | list[RecordedT] | tuple[RecordedT, ...],
-    grad_ys: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Nones = NONE,
-) -> list[Tensor | None]: ...
-@overload
-def gradients(
-    ys: Any,
-    xs: NumbersT | list[NumbersT] | tuple[NumbersT, ...],
-    grad_ys: Any = None,
-    stop_gradients: Any = None,
-    *,
-    unconnected_gradients: Zeros,
-) -> list[NumbersT]: ...
-@overload
-def gradients(
-    ys: Any,
-    xs: NumbersT | list[NumbersT] | tuple[NumbersT, ...],
-    grad_ys: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Nones = NONE,
-) -> list[NumbersT | None]: ...
-@overload
-def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Zeros | Nones = NONE,
-) -> list[Any]: ...
 @places.at_the_users_line
 def gradients(
     ys: Any,

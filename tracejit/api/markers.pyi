@@ -1,0 +1,36 @@
+from collections.abc import Callable
+from typing import Any, overload
+
+from tracejit.specialise.function import Function
+from tracejit.support.typing import MethodT, P, R, UfuncT, X
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.variable import Variable
+
+@overload
+def stop_gradient(x: Variable) -> Tensor: ...
+@overload
+def stop_gradient(x: X) -> X: ...
+@overload
+def custom_gradient(f: Function[P, tuple[R, Callable[..., Any]]]) -> Function[P, R]: ...
+@overload
+def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]: ...
+@overload
+def custom_gradient(
+    f: None = None,
+) -> Callable[[Callable[P, tuple[R, Callable[..., Any]]]], Callable[P, R]]: ...
+@overload
+def grad_pass_through(f: UfuncT) -> UfuncT: ...
+@overload
+def grad_pass_through(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
+    f: MethodT,
+) -> MethodT: ...
+@overload
+def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]: ...
+@overload
+def recompute_grad(f: UfuncT) -> UfuncT: ...
+@overload
+def recompute_grad(  # type: ignore[overload-overlap]  # a staticmethod is callable, too
+    f: MethodT,
+) -> MethodT: ...
+@overload
+def recompute_grad(f: Callable[P, R]) -> Callable[P, R]: ...
