@@ -29,7 +29,6 @@ from tracejit.autodiff import residuals
 from tracejit.codegen import constants, module
 from tracejit.compiler import bodies, pipeline
 from tracejit.passes import (
-    broadcasts,
     column_sums,
     contract,
     flat_indices,
@@ -234,23 +233,6 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         SQUARES,
         figures={"least_diagonal_elements": 1},
         rows=rows(BEFORE_SUMS, "sum"),
-    ),
-    "materialise_broadcasts": Optimisation(
-        (patterns.spread, patterns.spread, patterns.rolled, patterns.elementwise),
-        TALL,
-        figures={"broadcast_copy": -1e9},
-        passes=[broadcasts.materialise_broadcasts],
-    ),
-    "materialise_broadcasts of large arrays": Optimisation(
-        (patterns.spread, patterns.spread, patterns.sums, patterns.elementwise),
-        STACKS,
-        figures={
-            "broadcast_copy": -1e9,
-            "broadcast_whole": 1,
-            "broadcast_rows": 1,
-            "repeated_share": 1,
-        },
-        passes=[broadcasts.materialise_broadcasts],
     ),
     "view_windows": Optimisation(
         (patterns.sliced, patterns.sliced, patterns.elementwise, patterns.sums),

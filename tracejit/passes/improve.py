@@ -9,7 +9,6 @@ number.
 from __future__ import annotations
 
 from tracejit.ir.graph import Graph
-from tracejit.passes.broadcasts import materialise_broadcasts
 from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.column_sums import sum_columns_first
 from tracejit.passes.constant_folding import fold_constants
@@ -49,7 +48,6 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(reuse_results),
     Pass(lower, needs=("sum",)),
     Pass(select_calls),
-    Pass(materialise_broadcasts, along_decisions=False),
     Pass(fold_constants),
 )
 

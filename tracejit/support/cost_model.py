@@ -229,7 +229,7 @@ class LoopResiduals:
 
 
 class Layout:
-    """The order of axes, broadcasts, indices and slices (passes/layout_analysis.py, broadcasts.py,
+    """The order of axes, broadcasts, indices and slices (passes/layout_analysis.py,
     flat_indices.py, flattening.py, sliding_windows.py, slice_updates.py). Measured for
     rows of 2 to 32 numbers in arrays that fit the cache, and, what tiles save, in larger ones:
     docs/notes/performance.md, "The long axis last" and "Parts of rows". Chosen: `tried_axes`,
@@ -281,20 +281,6 @@ class Layout:
     """... and for each operation of the whole."""
     tried_axes: Count = 12
     """Classes of axes that are tried, the largest first."""
-    broadcast_set_up: Nanoseconds = 500.0
-    """A small array and an operand that is broadcast, against two of one shape."""
-    broadcast_copy: Nanoseconds = 1800.0
-    """An operand that is repeated, besides its elements, ..."""
-    broadcast_element: Nanoseconds = 0.35
-    """... and each of these."""
-    broadcast_whole: Elements = 2048
-    """An array up to which an operand is repeated in the whole shape."""
-    broadcast_rows: Elements = 8192
-    """An array from which on it is repeated along the last axes, ..."""
-    repeated_row: Elements = 64
-    """... until rows have so many elements, ..."""
-    repeated_share: Count = 8
-    """... where it is no larger than such a part of the array."""
     least_flat_places: Elements = 512
     """Places at an index of several arrays from which on they are found in a table, ..."""
     most_table_elements: Elements = 65_536
