@@ -637,16 +637,17 @@ def test_an_accumulator_of_eager_primals_inside_a_function() -> None:
 
 
 def test_what_a_recording_left_behind_is_refused() -> None:
-    kept: list[Any] = []
+    kept: Any = None
 
     def program(x: Any) -> Any:
+        nonlocal kept
         with tj.ForwardAccumulator(x, V) as accumulator:
             y = x * x
-        kept.append((accumulator, y))
+        kept = accumulator, y
         return y
 
     tj.function(program)(X)
-    accumulator, y = kept[0]
+    accumulator, y = kept
     with pytest.raises(LeakedTensorError, match="after that recording had ended"):
         accumulator.jvp(y)
 

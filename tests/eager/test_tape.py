@@ -765,18 +765,19 @@ def test_watching_an_array_in_a_function_is_refused() -> None:
 
 
 def test_a_tape_of_a_function_ends_with_it() -> None:
-    kept = []
+    kept: Any = None
 
     @tj.function
     def f(x: Any) -> Any:
+        nonlocal kept
         with tj.GradientTape(persistent=True) as tape:
             tape.watch(x)
             y = x * x
-        kept.append((tape, x, y))
+        kept = tape, x, y
         return y
 
     f(X)
-    tape, x, y = kept[0]
+    tape, x, y = kept
     refusal(LeakedTensorError, lambda: tape.gradient(y, x))
 
 

@@ -180,15 +180,16 @@ def test_an_object_is_no_operand() -> None:
 
 
 def test_a_tensor_of_a_recording_is_refused() -> None:
-    kept = []
+    kept: Any = None
 
     @tj.function
     def f(x: Any) -> Any:
-        kept.append(x)
+        nonlocal kept
+        kept = x
         return x * 2.0
 
     f(X)
-    for use in (lambda: kept[0] * 2.0, lambda: tj.constant(X) * kept[0]):
+    for use in (lambda: kept * 2.0, lambda: tj.constant(X) * kept):
         refusal(LeakedTensorError, use)
 
 

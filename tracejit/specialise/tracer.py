@@ -29,13 +29,13 @@ from tracejit.trace.events import write_arguments
 from tracejit.trace.files import origin_of
 from tracejit.trace.free_dimensions import RanOnce
 from tracejit.trace.generators import RecordedGenerator
+from tracejit.trace.left_behind import put_numbers
 from tracejit.trace.mutable_attributes import (
     Attribute,
     Escaped,
     Loan,
     is_lendable,
     let_go,
-    put_numbers,
 )
 from tracejit.trace.open_loops import OpenLoops
 from tracejit.trace.record import Recording

@@ -16,9 +16,7 @@ import functools
 import os
 import sys
 import threading
-from collections import deque
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,6 @@ from tracejit.ir.types import type_of
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.guard import Guard
 from tracejit.trace.capture.guards import HasDtype, HasShape, OfType
-from tracejit.trace.decisions import Failed, Unknown
 from tracejit.trace.events import Event
 from tracejit.trace.memory import Written
 from tracejit.trace.tensor import TENSORS, Tensor
@@ -281,43 +278,6 @@ class Loan:
         return {
             key: known[tensor._held] for key, tensor in self.inputs.items() if tensor._held in known
         }
-
-
-def put_numbers(captures: Any, recording: Any) -> None:
-    """Replace the Tensors of the recording that the function has left in containers and attributes
-    by their numbers, as the call in plain Python would have. This is for a function that has
-    changed what it reads."""
-    if captures.conditions.hold():
-        return
-    done: set[int] = set()
-    for holder in list(captures.visited.values()):
-        if type(holder) not in CONTAINERS:
-            with suppress(AttributeError):
-                holder = attributes_of(holder)
-        _with_numbers(holder, recording, done)
-
-
-CONTAINERS = (list, dict, set, deque, tuple)
-
-
-def _with_numbers(thing: Any, recording: Any, done: set[int]) -> Any:
-    """The number of a Tensor of the recording; anything else as it is, with numbers put into it."""
-    kind = type(thing)
-    if kind in TENSORS and thing._recording is recording:
-        with suppress(Unknown, Failed):
-            return recording.decisions.prefix[thing._value]
-    if kind not in CONTAINERS or id(thing) in done:
-        return thing
-    done.add(id(thing))
-    held = list(thing.items() if kind is dict else thing)
-    numbers = [_with_numbers(each, recording, done) for each in held]
-    if all(one is other for one, other in zip(held, numbers, strict=True)):
-        return thing
-    if kind is tuple:
-        return tuple(numbers)
-    thing.clear()
-    (thing.extend if kind in (list, deque) else thing.update)(numbers)
-    return thing
 
 
 # The classes of what is lent

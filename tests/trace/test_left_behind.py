@@ -1,0 +1,171 @@
+"""What a function leaves in containers and attributes is what it leaves under plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.programs import assert_same
+from tracejit.support.errors import LeakedTensorError
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+def _appends(kept: Any, x: Any, n: Any) -> None:
+    kept.append(x * 2.0)
+
+
+def _appends_tuples(kept: Any, x: Any, n: Any) -> None:
+    pair = x * 2.0, [x + 1.0]
+    kept += [pair, pair, Pair(x, pair)]
+
+
+def _shares_a_tuple(kept: Any, x: Any, n: Any) -> None:
+    pair = x * 2.0, [x + 1.0]
+    kept["a"] = kept["b"] = pair
+
+
+def _makes_keys(kept: Any, x: Any, n: Any) -> None:
+    kept["z"] = 1
+    kept[x.size + n] = kept[n, "pair"] = x
+    kept["a"] = np.sum(x)
+
+
+def _replaces_values(kept: Any, x: Any, n: Any) -> None:
+    kept["first"] = x * 2.0
+
+
+def _counts(kept: Any, x: Any, n: Any) -> None:
+    kept["n"] += np.sum(x)
+
+
+def _adds(kept: Any, x: Any, n: Any) -> None:
+    kept |= {n, (n, frozenset([n + 1]))}
+
+
+def _nests(kept: Any, x: Any, n: Any) -> None:
+    kept.append({"deep": [deque([x * 3.0]), {n}]})
+
+
+def _contains_itself(kept: Any, x: Any, n: Any) -> None:
+    kept["own"] = {"up": kept, "x": x * 2.0}
+
+
+def _sets_attributes(kept: Any, x: Any, n: Any) -> None:
+    kept.last, kept.all = np.sum(x), [x, (x * 2.0,)]
+
+
+def _sets_a_list_of_an_object(kept: Any, x: Any, n: Any) -> None:
+    kept.items.append(np.sum(x))
+
+
+PROGRAMS: dict[str, tuple[Callable[[], Any], Callable[[Any, Any, Any], None]]] = {
+    "list": (list, _appends),
+    "bounded deque": (lambda: deque([1, 2], 2), _appends),
+    "tuples": (list, _appends_tuples),
+    "shared tuple": (dict, _shares_a_tuple),
+    "keys": (dict, _makes_keys),
+    "values": (lambda: {"first": 0, "second": 1}, _replaces_values),
+    "ordered dict": (lambda: OrderedDict(first=0, second=1), _replaces_values),
+    "default dict": (lambda: defaultdict(float), _counts),
+    "counter": (lambda: Counter(n=1), _counts),
+    "set": (set, _adds),
+    "nested": (list, _nests),
+    "cycle": (dict, _contains_itself),
+    "attributes": (SimpleNamespace, _sets_attributes),
+    "list of an object": (lambda: SimpleNamespace(items=[]), _sets_a_list_of_an_object),
+}
+
+
+def after_calls(make: Callable[[], Any], change: Any, wrap: Any) -> Any:
+    kept = make()
+
+    def f(x: Any, n: Any) -> Any:
+        change(kept, x, n)
+        return x + 1.0
+
+    compiled = wrap(f)
+    for k in (0, 1, 1, 2):
+        assert_same(compiled(X + k, k), X + k + 1.0)
+    return kept
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_containers_hold_numbers_after_several_calls(name: str) -> None:
+    make, change = PROGRAMS[name]
+    found, wanted = (after_calls(make, change, wrap) for wrap in (tj.function, lambda f: f))
+    assert type(found) is type(wanted)
+    assert found == wanted if type(found) is set else repr(found) == repr(wanted)
+
+
+def test_keys_of_an_ordered_dict_are_refused() -> None:
+    with pytest.raises(LeakedTensorError):
+        after_calls(OrderedDict, _makes_keys, tj.function)
+
+
+def test_a_tuple_in_two_places_stays_one() -> None:
+    found = after_calls(dict, _shares_a_tuple, tj.function)
+    assert found["a"] is found["b"]
+
+
+def test_what_was_computed_twice_is_two_arrays() -> None:
+    kept: list[Any] = []
+
+    @tj.function
+    def f(x: Any) -> Any:
+        kept.extend([x * 2.0, x * 2.0])
+        return x
+
+    f(X)
+    kept[0] += 1.0
+    assert_same(kept[1], X * 2.0)
+
+
+def test_a_gradient_leaves_numbers() -> None:
+    kept: list[Any] = []
+
+    def loss(x: Any) -> Any:
+        kept.append(np.sum(x))
+        return np.sum(x * x)
+
+    slope = tj.grad(loss)
+    assert_same(slope(X), 2.0 * X)
+    assert_same(slope(X + 1.0), 2.0 * X + 2.0)
+    assert [float(one) for one in kept] == [6.0, 9.0]
+
+
+def test_a_gradient_inside_leaves_what_the_outer_recording_computes() -> None:
+    kept: list[Any] = []
+
+    @tj.function
+    def f(x: Any) -> Any:
+        kept.append(x * 2.0)
+        return tj.grad(lambda y: np.sum(y * y * kept[-1]))(x) + kept[-1]
+
+    for k in (1.0, 2.0):
+        assert_same(f(k * X), 4.0 * (k * X) ** 2 + 2.0 * k * X)
+    assert_same(np.array(kept), np.array([2.0 * X, 4.0 * X]))
+
+
+def test_an_object_that_the_call_has_made_keeps_no_number() -> None:
+    kept: list[Any] = []
+
+    @tj.function
+    def f(x: Any) -> Any:
+        kept.append(SimpleNamespace(x=x * 2.0))
+        return x
+
+    f(X)
+    with pytest.raises(LeakedTensorError):
+        kept[0].x + 1.0

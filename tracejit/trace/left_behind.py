@@ -1,0 +1,114 @@
+"""Tensors that a function has left in what it reads, which become the numbers they stand for."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict, deque
+from contextlib import suppress
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from tracejit.trace.capture.walk import LEAVES
+from tracejit.trace.decisions import Failed, Unknown
+from tracejit.trace.mutable_attributes import attributes_of
+from tracejit.trace.tensor import TENSORS
+
+DICTS = (dict, OrderedDict, defaultdict, Counter)
+CHANGING = (*DICTS, list, set, deque)
+FIXED = (tuple, frozenset)
+
+
+def put_numbers(captures: Any, recording: Any) -> None:
+    """Replace the Tensors of the recording that the function has left in containers and attributes
+    by their numbers, as the call in plain Python would have."""
+    left = _LeftBehind(recording)
+    for holder in list(captures.visited.values()):
+        own: Any = None
+        with suppress(AttributeError):
+            own = attributes_of(holder)
+        with suppress(RecursionError):
+            left.replaced(holder)
+            for name in list(own) if type(own) is dict else ():
+                now = own[name]
+                is_tensor = type(now) in TENSORS  # of modules, containers are not walked
+                if is_tensor or type(holder) is not ModuleType:
+                    number = left.replaced(now)
+                    if number is not now:
+                        own[name] = number
+
+
+class _LeftBehind:
+    """The Tensors of a recording in containers that Python still has."""
+
+    def __init__(self, recording: Any) -> None:
+        """Nothing is visited yet."""
+        self._recording = recording
+        self._done: dict[int, tuple[Any, Any]] = {}
+        self._arrays: set[int] = set()
+
+    def replaced(self, thing: Any) -> Any:
+        """Return the number of a Tensor, a tuple with numbers in it; anything else as it is, after
+        numbers were put into it."""
+        kind = type(thing)
+        if id(thing) in self._done:
+            return self._done[id(thing)][1]
+        found = thing
+        if kind in CHANGING and len(thing) <= LEAVES:  # what is read has no more
+            self._done[id(thing)] = thing, thing
+            self._fill(thing)
+        elif kind in FIXED or (issubclass(kind, tuple) and hasattr(kind, "_make")):
+            found = self._rebuilt(thing)
+        elif kind in TENSORS and thing._recording is self._recording:
+            found = self._number(thing)
+        else:
+            return thing
+        self._done[id(thing)] = thing, found
+        return found
+
+    def _number(self, tensor: Any) -> Any:
+        value = tensor._value
+        try:
+            number = self._recording.decisions.prefix[value]
+        except (Unknown, Failed):
+            return tensor
+        if value.node is not None and type(number) is np.ndarray and id(number) in self._arrays:
+            return number.copy()  # Python would have computed it twice
+        self._arrays.add(id(number))
+        return number
+
+    def _rebuilt(self, thing: Any) -> Any:
+        numbers = [self.replaced(one) for one in thing]
+        if _are_same(thing, numbers):
+            return thing
+        with suppress(TypeError):  # what a set cannot hold
+            return thing._make(numbers) if hasattr(thing, "_make") else type(thing)(numbers)
+        return thing
+
+    def _fill(self, thing: Any) -> None:
+        is_dict = type(thing) in DICTS
+        held = list(dict.keys(thing) if is_dict else thing)  # without the hash of a Tensor
+        numbers = [self.replaced(one) for one in held]
+        is_same = _are_same(held, numbers)
+        if is_dict:
+            values = list(dict.values(thing))
+            fresh = [self.replaced(one) for one in values]
+            if is_same and _are_same(values, fresh):
+                return
+            if not is_same and type(thing) is OrderedDict:
+                return  # its order needs the hashes
+            with suppress(TypeError):  # what a dict cannot hold
+                items = dict(zip(numbers, fresh, strict=True)).items()
+                if not is_same:
+                    thing.clear()
+                for key, value in items:
+                    thing[key] = value
+        elif not is_same:
+            with suppress(TypeError):
+                fresh_set = set(numbers) if type(thing) is set else numbers
+                thing.clear()
+                (thing.update if type(thing) is set else thing.extend)(fresh_set)
+
+
+def _are_same(held: Any, numbers: list[Any]) -> bool:
+    return all(one is other for one, other in zip(held, numbers, strict=True))
