@@ -94,12 +94,14 @@ def decided_each_trip(entry: Entry, closing: Closing) -> tuple[str, str] | None:
     """The line at which the newest trace of a kernel was decided again and again, with the reason
     for that, and what to do instead."""
     nodes = newest_recording(entry).recording.graph.nodes
-    counted = Counter(node.where for node in nodes if node.op is DECIDE and node.where is not None)
-    for line, count in counted.items():
+    tests = [node.where for node in nodes if node.op is DECIDE and node.where is not None]
+    counted = Counter((where, getattr(where, "instruction", None)) for where in tests)
+    for (line, _), count in counted.items():
         why = closing.why(line)
         if count > 2 or (count > 1 and why):
             because = f" ({why})" if why else ""
-            detail = f"Python decides at each trip of a loop, `{line.text}` ({line.short}){because}"
+            text = f"`{line.text}` ({line.short})" if line.text else line.short
+            detail = f"Python decides at each trip of a loop, {text}{because}"
             cure = CURE if why else "choose between numbers with np.where(condition, a, b)"
             return f"{detail}, and each way through is a recording of its own", f"{cure}."
     return None
