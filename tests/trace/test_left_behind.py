@@ -169,3 +169,32 @@ def test_an_object_that_the_call_has_made_keeps_no_number() -> None:
     f(X)
     with pytest.raises(LeakedTensorError):
         kept[0].x + 1.0
+
+
+class Counted:
+    def __init__(self) -> None:
+        self.n, self.rate = 0, 0.5
+
+    def __len__(self) -> int:
+        self.n += 1
+        return self.n
+
+
+def test_effects_before_an_attempt_that_ends_take_place_once() -> None:
+    def program() -> Any:
+        box, state, kept, seen = Counted(), {"k": 0.0}, list[int](), set[int]()
+
+        def f(x: Any, looks: bool) -> Any:
+            y = x * len(box)
+            if looks:
+                state["k"] = state["k"] + 1.0
+                kept.append(1)
+                seen.add(len(kept))
+                y = y + vars(box)["rate"]
+            return y, state["k"], len(kept), len(seen), box.n
+
+        return f
+
+    plain, compiled = program(), tj.function(program())
+    for looks in (False, False, True, True):
+        assert repr(compiled(X, looks)) == repr(plain(X, looks))

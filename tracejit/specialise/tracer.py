@@ -29,7 +29,7 @@ from tracejit.trace.events import write_arguments
 from tracejit.trace.files import origin_of
 from tracejit.trace.free_dimensions import RanOnce
 from tracejit.trace.generators import RecordedGenerator
-from tracejit.trace.left_behind import put_numbers
+from tracejit.trace.left_behind import Before, put_numbers
 from tracejit.trace.mutable_attributes import (
     Attribute,
     Escaped,
@@ -121,6 +121,7 @@ class Tracer:
         effects = set(self.effects)
         lend = self.findings.attributes.lent
         captures = self._captures(request.call, lend)
+        before = Before(captures) if captures.lent else None
         try:
             return self._run(request, captures)
         except Rebound as rebound:
@@ -133,6 +134,8 @@ class Tracer:
             problem = error
         if isinstance(problem, Exception) and not captures.is_unchanged():
             raise problem  # not once more: the function has changed what it reads
+        if before is not None and isinstance(problem, Escaped):
+            before.restore()
         writes = "events" in self.effects - effects
         self.effects = effects
         try:

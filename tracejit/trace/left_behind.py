@@ -38,6 +38,35 @@ def put_numbers(captures: Any, recording: Any) -> None:
                         own[name] = number
 
 
+class Before:
+    """The elements of containers and the attributes that a function reads, as they were."""
+
+    def __init__(self, captures: Any) -> None:
+        """Note what they are now."""
+        self._held: list[tuple[Any, list[Any]]] = []
+        for holder in captures.visited.values():
+            own: Any = None
+            with suppress(AttributeError):
+                own = attributes_of(holder)
+            if type(own) is dict and type(holder) is not ModuleType:
+                self._held.append((own, _elements(own)))
+            if type(holder) in CHANGING:
+                self._held.append((holder, _elements(holder)))
+
+    def restore(self) -> None:
+        """Let them be so again."""
+        for container, held in self._held:
+            now = _elements(container)
+            if len(now) == len(held) and _are_same(now, held):
+                continue
+            container.clear()
+            if type(container) in DICTS:
+                for key, value in zip(held[::2], held[1::2], strict=True):
+                    container[key] = value
+            else:
+                (container.update if type(container) is set else container.extend)(held)
+
+
 class _LeftBehind:
     """The Tensors of a recording in containers that Python still has."""
 
@@ -112,3 +141,10 @@ class _LeftBehind:
 
 def _are_same(held: Any, numbers: list[Any]) -> bool:
     return all(one is other for one, other in zip(held, numbers, strict=True))
+
+
+def _elements(container: Any) -> list[Any]:
+    """The elements of a container; of a dict keys and values in turn."""
+    if type(container) in DICTS:
+        return [one for item in list(dict.items(container)) for one in item]
+    return list(container)
