@@ -171,6 +171,9 @@ def test_an_object_that_the_call_has_made_keeps_no_number() -> None:
         kept[0].x + 1.0
 
 
+TIMES = 1
+
+
 class Counted:
     def __init__(self) -> None:
         self.n, self.rate = 0, 0.5
@@ -182,19 +185,25 @@ class Counted:
 
 def test_effects_before_an_attempt_that_ends_take_place_once() -> None:
     def program() -> Any:
-        box, state, kept, seen = Counted(), {"k": 0.0}, list[int](), set[int]()
+        box, state, kept, seen, times = Counted(), {"k": 0.0}, list[int](), set[int](), 0
+
+        first = TIMES
 
         def f(x: Any, looks: bool) -> Any:
+            nonlocal times
+            global TIMES
             y = x * len(box)
             if looks:
                 state["k"] = state["k"] + 1.0
+                times, TIMES = times + 1, times + TIMES
                 kept.append(1)
                 seen.add(len(kept))
                 y = y + vars(box)["rate"]
-            return y, state["k"], len(kept), len(seen), box.n
+            return y, state["k"], len(kept), len(seen), box.n, times, TIMES - first
 
         return f
 
-    plain, compiled = program(), tj.function(program())
-    for looks in (False, False, True, True):
-        assert repr(compiled(X, looks)) == repr(plain(X, looks))
+    def answers(function: Any) -> list[str]:
+        return [repr(function(X, looks)) for looks in (False, False, True, True)]
+
+    assert answers(tj.function(program())) == answers(program())

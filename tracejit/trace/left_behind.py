@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
 from contextlib import suppress
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -39,23 +39,35 @@ def put_numbers(captures: Any, recording: Any) -> None:
 
 
 class Before:
-    """The elements of containers and the attributes that a function reads, as they were."""
+    """The elements of containers, the attributes, globals and closure variables that a function
+    reads, as they were."""
 
     def __init__(self, captures: Any) -> None:
         """Note what they are now."""
         self._held: list[tuple[Any, list[Any]]] = []
+        self._cells: list[tuple[Any, Any]] = []
+        self._globals: list[tuple[dict[str, Any], str, Any]] = []
         for holder in captures.visited.values():
-            own: Any = None
-            with suppress(AttributeError):
-                own = attributes_of(holder)
-            if type(own) is dict and type(holder) is not ModuleType:
-                self._held.append((own, _elements(own)))
-            if type(holder) in CHANGING:
-                self._held.append((holder, _elements(holder)))
+            if (container := _container_of(holder)) is not None:
+                self._held.append((holder, _elements(container)))
+            del container  # attributes with another owner are not lent
+            if type(holder) is FunctionType:
+                for cell in holder.__closure__ or ():
+                    with suppress(ValueError):  # an empty one
+                        self._cells.append((cell, cell.cell_contents))
+                space = holder.__globals__
+                names = [name for name in holder.__code__.co_names if name in space]
+                self._globals += [(space, name, space[name]) for name in names]
 
     def restore(self) -> None:
         """Let them be so again."""
-        for container, held in self._held:
+        for cell, value in self._cells:
+            cell.cell_contents = value
+        for space, name, value in self._globals:
+            if space.get(name) is not value:
+                space[name] = value
+        for holder, held in self._held:
+            container = _container_of(holder)
             now = _elements(container)
             if len(now) == len(held) and _are_same(now, held):
                 continue
@@ -148,3 +160,14 @@ def _elements(container: Any) -> list[Any]:
     if type(container) in DICTS:
         return [one for item in list(dict.items(container)) for one in item]
     return list(container)
+
+
+def _container_of(holder: Any) -> Any:
+    """The container that changes with an object: itself, or its attributes; None for a module."""
+    if type(holder) in CHANGING:
+        return holder
+    with suppress(AttributeError):
+        own = attributes_of(holder)
+        if type(own) is dict and type(holder) is not ModuleType:
+            return own
+    return None
