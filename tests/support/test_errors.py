@@ -138,9 +138,14 @@ def ruled(answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def leak() -> Any:
     """Use a Tensor after its recording."""
-    kept: list[Any] = []
-    tj.function(lambda x: kept.append(x))(VECTOR)
-    return np.exp(kept[0])
+    kept: Any = None
+
+    def keep(x: Any) -> None:
+        nonlocal kept
+        kept = x
+
+    tj.function(keep)(VECTOR)
+    return np.exp(kept)
 
 
 @tj.function(input_signature=[tj.TensorSpec((None, 2))])
