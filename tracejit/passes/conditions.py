@@ -117,20 +117,6 @@ def mask_up_to(shift: int) -> Let:
     return {"mask": mask}
 
 
-def is_spread_number(match: Match) -> bool:
-    """A number other than zero, as a sum of -0.0 is 0.0."""
-    type = match["spread"].type
-    return type.sizes is None and 0 not in type.shape and bool(number_of(match["c"]))
-
-
-def _count(match: Match) -> Value:
-    shape = match["spread"].type.shape
-    return match.graph.constant(float(math.prod(shape[axis] for axis in match["axis"])))
-
-
-COUNT: Let = {"count": _count, "shape": lambda match: match.result.type.shape}
-
-
 def takes_all(is_whole: bool) -> Guard:
     """A logsumexp of an array with elements. `is_whole` if no axis is left to be taken away."""
 

@@ -138,10 +138,6 @@ STRENGTH = (
             "bits", [given.real("x"), given.has_small_mask], let=given.mask_up_to(0)),
     Pattern("triu(x, k=k)", "where(mask, 0.0, x)",
             "bits", [given.real("x"), given.has_small_mask], let=given.mask_up_to(-1)),
-    Pattern("sum(spread := broadcast_to(c), axis=axis)", "c * count",
-            "4 ulp", [given.real("spread"), given.is_spread_number], let=given.COUNT),
-    Pattern("sum(spread := broadcast_to(c), axis=axis)", "broadcast_to(c * count, shape=shape)",
-            "4 ulp", [given.real("spread"), given.is_spread_number], let=given.COUNT),
 )
 
 # Before sums become products
