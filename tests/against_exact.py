@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
-from tracejit.trace.trees import flatten
+from tracejit.trace.structure.trees import flatten
 
 SPECIAL = (np.inf, -np.inf, np.nan, 0.0, -0.0, 1e300, -1e300, 1e-300)
 FEW_TIMES = 8

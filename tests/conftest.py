@@ -17,8 +17,8 @@ import pytest
 from hypothesis import settings
 
 import tracejit.ops  # noqa: F401  fills the tables of ops that recordings look into
-from tracejit.autodiff.rules import RULES_FOR_NUMPY
-from tracejit.trace.eager import EAGER
+from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
+from tracejit.trace.recording.eager import EAGER
 
 TABLES = Path(__file__).parent / "ops"
 

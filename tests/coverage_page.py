@@ -31,9 +31,9 @@ from tests.interpret import run  # noqa: E402
 from tests.ops.cases import CASES, Case  # noqa: E402
 from tests.ops.program import quiet  # noqa: E402
 from tracejit.ops import scipy as scipy_ops  # noqa: E402
-from tracejit.ops.op import COMPOSITES, DIRECT, HANDLERS, OPS, Op  # noqa: E402
-from tracejit.trace.tensor import Tensor  # noqa: E402
-from tracejit.trace.trees import flatten  # noqa: E402
+from tracejit.ops.base.op import COMPOSITES, DIRECT, HANDLERS, OPS, Op  # noqa: E402
+from tracejit.trace.structure.trees import flatten  # noqa: E402
+from tracejit.trace.tensor.tensor import Tensor  # noqa: E402
 
 PAGE = ROOT / "docs" / "coverage.md"
 COMMAND = "python -m tests.coverage_page"

@@ -15,15 +15,15 @@ import numpy as np
 
 from tracejit.cache.key import constants_bytes
 from tracejit.cache.modules import load_text
-from tracejit.codegen.header import Facts
-from tracejit.codegen.module import Body, render
 from tracejit.ir.graph import Graph
 from tracejit.ir.location import Location, Origin
 from tracejit.ir.types import type_of
-from tracejit.ops.forms import as_array, as_element, as_scalar
-from tracejit.schedule.plan import Plan
-from tracejit.trace.record import Recording
-from tracejit.trace.tensor import Tensor
+from tracejit.ops.base.forms import as_array, as_element, as_scalar
+from tracejit.targets.numpy.plan.plan import Plan
+from tracejit.targets.numpy.text.module import Body, render
+from tracejit.text.header import Facts
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.tensor.tensor import Tensor
 
 LARGE, SMALL = (20, 16), (3, 2)
 SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, 1.7e308, -2.5)

@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import type_of
-from tracejit.trace.record import Recording
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import Structure, flatten, unflatten
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.structure.trees import Structure, flatten, unflatten
+from tracejit.trace.tensor.tensor import Tensor
 
 Observer = Callable[[Node, list[Any], tuple[Any, ...]], None]
 

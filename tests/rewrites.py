@@ -11,7 +11,7 @@ from tests.interpret import interpret
 from tracejit.ir.graph import Graph, Node
 from tracejit.ir.printer import parse_graph, print_graph
 from tracejit.ir.verify import verify
-from tracejit.ops.op import OPS
+from tracejit.ops.base.op import OPS
 
 LARGE = {"f8": 1e300, "f4": 1e30}
 ULPS = 4

@@ -24,8 +24,8 @@ from tests.interpret import Run, run
 from tests.ops.cases import CASES, Case
 from tests.ops.program import quiet
 from tracejit.ir.types import type_of
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import flatten, map_tree
+from tracejit.trace.structure.trees import flatten, map_tree
+from tracejit.trace.tensor.tensor import Tensor
 
 PYTHON = os.environ.get("TRACEJIT_JAX_PYTHON", "")
 DRIVER = Path(__file__).parent / "jax_driver.py"

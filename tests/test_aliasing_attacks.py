@@ -24,7 +24,7 @@ import tracejit as tj
 from tests.against_exact import all_close
 from tests.test_optimisations import TOGETHER, only
 from tracejit.runtime import blas
-from tracejit.trace.trees import flatten
+from tracejit.trace.structure.trees import flatten
 
 SECONDS = 60
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

@@ -19,7 +19,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.support.errors import RuleError, RuleTypeError
-from tracejit.trace.trees import flatten, map_tree, unflatten
+from tracejit.trace.structure.trees import flatten, map_tree, unflatten
 
 Program = Callable[..., Any]
 

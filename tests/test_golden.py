@@ -21,7 +21,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.compiler.kernel import Kernel
-from tracejit.trace.trees import flatten
+from tracejit.trace.structure.trees import flatten
 
 FOLDER = Path(__file__).parent / "golden"
 WIDTH = 100

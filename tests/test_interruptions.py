@@ -24,8 +24,8 @@ import pytest
 import tracejit as tj
 from tests.interrupted import Interruption, with_interruption
 from tracejit.runtime import blas, workers
-from tracejit.trace.active import active
-from tracejit.trace.eager import EAGER
+from tracejit.trace.recording.active import active
+from tracejit.trace.recording.eager import EAGER
 
 COUNT = int(os.environ.get("TRACEJIT_INTERRUPTIONS", "40"))
 # What a signal handler raises in a finalizer or a callback of the collector, Python only reports.

@@ -12,7 +12,7 @@ import pytest
 import tracejit as tj
 from tests.loop_attack import arguments, make_of
 from tests.unrolled import LOOPS, UNROLLED, left_unrolled
-from tracejit.trace.trees import flatten
+from tracejit.trace.structure.trees import flatten
 
 SEEDS = [10, 43, 47, 73, 118, 306, 5083, 5228, *range(1000, 1003)]
 

@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor.tensor import Tensor
 
 X = np.array([1.0, 2.0, 3.0])
 

@@ -25,34 +25,26 @@ from tests.against_exact import KINDS, OF_INFINITE, all_alike, all_close
 from tests.by_day import by_day
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
-from tracejit.autodiff import residuals
-from tracejit.codegen import constants, module
+from tracejit.autodiff.partition import residuals
 from tracejit.compiler import bodies, pipeline
-from tracejit.passes import (
-    column_sums,
-    contract,
-    flat_indices,
-    flattening,
-    improve,
-    lower,
-    rewrites,
-    sliding_windows,
-)
-from tracejit.passes.coefficients import gather_coefficients
-from tracejit.passes.constant_folding import fold_constants
-from tracejit.passes.factoring import factor_sums
-from tracejit.passes.layout_assignment import assign_layouts
-from tracejit.passes.loop_products import join_sums
-from tracejit.passes.outer_sums import join_outers
-from tracejit.passes.patterns import Pattern
-from tracejit.passes.reassociate import add_apart
-from tracejit.passes.rewrites import BEFORE_SUMS, CALLS, STRENGTH
-from tracejit.passes.slice_updates import update_slices
-from tracejit.passes.solves import solve_together
-from tracejit.passes.triangles import take_factors_apart
+from tracejit.loops.bodies.loop_products import join_sums
+from tracejit.passes.algebra import column_sums, contract, rewrites
+from tracejit.passes.algebra.coefficients import gather_coefficients
+from tracejit.passes.algebra.factoring import factor_sums
+from tracejit.passes.algebra.outer_sums import join_outers
+from tracejit.passes.algebra.reassociate import add_apart
+from tracejit.passes.algebra.rewrites import BEFORE_SUMS, CALLS, STRENGTH
+from tracejit.passes.algebra.solves import solve_together
+from tracejit.passes.algebra.triangles import take_factors_apart
+from tracejit.passes.exact.constant_folding import fold_constants
+from tracejit.passes.framework.patterns import Pattern
+from tracejit.passes.layout.layout_assignment import assign_layouts
+from tracejit.passes.layout.slice_updates import update_slices
 from tracejit.runtime import buffer_pool, workers
-from tracejit.schedule import tiling
 from tracejit.support.cost_model import assuming
+from tracejit.targets.numpy.lower import flat_indices, flattening, improve, lower, sliding_windows
+from tracejit.targets.numpy.plan import tiling
+from tracejit.targets.numpy.text import constants, module
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
 

@@ -14,7 +14,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
-from tracejit.trace.trees import flatten, unflatten
+from tracejit.trace.structure.trees import flatten, unflatten
 
 X = np.array([1.0, 2.0, 3.0])
 

@@ -1,6 +1,6 @@
 """Python 3.14 and later, simulated: what their `ast` and `inspect` have no more, or do otherwise.
 
-`tests/trace/test_bytecode.py` has their bytecode.
+`tests/trace/source/test_bytecode.py` has their bytecode.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 import tracejit as tj
 from tests.cached import ROOT
-from tracejit.trace import signature
+from tracejit.trace.arguments import signature
 
 WITHOUT_OLD_NODES = """
 import ast, warnings

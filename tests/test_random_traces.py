@@ -14,7 +14,7 @@ import pytest
 import tracejit as tj
 from tests.random_loops import program_of
 from tests.random_traces import calls_of, differs, text_of
-from tracejit.codegen import module
+from tracejit.targets.numpy.text import module
 
 pytestmark = pytest.mark.filterwarnings("ignore::tracejit.support.errors.TracejitWarning")
 

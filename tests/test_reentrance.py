@@ -21,8 +21,8 @@ from tracejit.eager import call_operation, traced_call
 from tracejit.runtime import single_flight
 from tracejit.specialise import explain, kernel_table, specialiser, trace_tree, uncompiled
 from tracejit.support import config, garbage
-from tracejit.trace import mutable_attributes
 from tracejit.trace.capture import freezing
+from tracejit.trace.recording import mutable_attributes
 
 X = np.array([0.5, -1.0, 2.0])
 PLACES = int(os.environ.get("TRACEJIT_TEST_PLACES", "12"))

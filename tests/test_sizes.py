@@ -16,7 +16,7 @@ import tracejit as tj
 import tracejit.numpy as tnp
 from tests.by_day import by_day
 from tracejit.ir.printer import parse_graph, print_graph
-from tracejit.ops.op import OPS
+from tracejit.ops.base.op import OPS
 from tracejit.support.errors import ArgumentError, ValueNeededError
 
 SEQUENCE = (4, 5, 7, 4, 12, 2, 3, 64, 1, 9, 0, 33, 6, 8, 10, 11, 17, 20, 25, 30)

@@ -13,7 +13,7 @@ import pytest
 import tracejit as tj
 from tests.rows import each_row
 from tracejit.support.errors import ArgumentError
-from tracejit.trace.tensor import TENSORS
+from tracejit.trace.tensor.tensor import TENSORS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),

@@ -16,7 +16,7 @@ import pytest
 import tracejit as tj
 from tracejit.eager import call_operation, window_gradient
 from tracejit.support.memo import Table
-from tracejit.trace import eager
+from tracejit.trace.recording import eager
 
 pytestmark = pytest.mark.stress
 

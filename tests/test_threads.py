@@ -21,8 +21,8 @@ from tests.forked import in_child
 from tracejit.compiler import pipeline
 from tracejit.specialise.slow_path import SlowPath
 from tracejit.support.errors import LeakedTensorError, UnsupportedError
-from tracejit.trace.draws import refusing_draws
-from tracejit.trace.record import active, current_recording
+from tracejit.trace.recording.record import active, current_recording
+from tracejit.trace.structure.draws import refusing_draws
 
 W = np.array([0.5, -1.0, 2.0])
 X = np.arange(6.0).reshape(2, 3) / 8.0

@@ -149,7 +149,7 @@ def tree_of(thing: Any) -> ast.Module:
 def bodies_of(cls: type) -> Iterator[list[ast.stmt]]:
     """The statements of a class, and of the stub that stands for what it makes."""
     names = {cls.__name__, "ArraySignatures" if cls.__name__ == "ArrayMethods" else ""}
-    stub = ROOT / "tracejit" / "trace" / "array_signatures.pyi"
+    stub = ROOT / "tracejit" / "trace" / "tensor" / "array_signatures.pyi"
     for tree in (tree_of(cls), ast.parse(stub.read_text("utf-8"))):
         for one in tree.body:
             if isinstance(one, ast.ClassDef) and one.name in names:

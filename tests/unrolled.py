@@ -17,7 +17,7 @@ import numpy as np
 
 import tracejit as tj
 from tracejit.support.cost_model import assuming
-from tracejit.trace.trees import flatten, unflatten
+from tracejit.trace.structure.trees import flatten, unflatten
 
 
 def scan(
@@ -58,7 +58,7 @@ def left_unrolled() -> Iterator[None]:
     with (
         patch("tracejit.specialise.callee.reroll", leave),
         patch("tracejit.api.derived.reroll", leave),
-        patch("tracejit.passes.improve.IMPROVEMENTS", ()),
+        patch("tracejit.targets.numpy.lower.improve.IMPROVEMENTS", ()),
     ):
         yield
 
@@ -68,7 +68,7 @@ def unrolled() -> Iterator[None]:
     """Find every loop of Python's too short to be rolled meanwhile."""
     with (
         assuming(least_rolled_nodes=10**9, least_sized_nodes=10**9),
-        patch("tracejit.passes.improve.IMPROVEMENTS", ()),
+        patch("tracejit.targets.numpy.lower.improve.IMPROVEMENTS", ()),
     ):
         yield
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tracejit as tj
-from tracejit.trace.trees import flatten
+from tracejit.trace.structure.trees import flatten
 
 W = np.arange(3.0) + 1.0
 X = np.arange(3.0) + 0.5

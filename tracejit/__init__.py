@@ -40,9 +40,9 @@ from tracejit.specialise.function import Function, function
 from tracejit.support import errors
 from tracejit.support.errors import TracejitError, TracejitWarning
 from tracejit.support.options import Options
-from tracejit.trace.signature import TensorSpec
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.variable import Variable
+from tracejit.trace.arguments.signature import TensorSpec
+from tracejit.trace.recording.variable import Variable
+from tracejit.trace.tensor.tensor import Tensor
 from tracejit.version import __version__
 
 checkpoint = recompute_grad

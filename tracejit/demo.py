@@ -1,8 +1,8 @@
 """`tracejit demo`: trains a classifier of handwritten digits, and shows the code made for it.
 
 `step` is all that is compiled, once for the first value of the learning rate and once for every
-other. Frames of this file count as the user's (`trace/places.py`), so the generated module cites
-its lines.
+other. Frames of this file count as the user's (`trace/source/places.py`), so the generated module
+cites its lines.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as _numpy
 
 from tracejit.api.arrays import wrapped as _wrapped
-from tracejit.trace.namespaces import namespace as _namespace
+from tracejit.trace.tensor.namespaces import namespace as _namespace
 
 __all__ = list(_numpy.__all__)
 __getattr__, __dir__ = _namespace(_numpy, _wrapped, fresh=("ndarray",), known=globals())

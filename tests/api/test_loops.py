@@ -16,7 +16,7 @@ import tracejit as tj
 from tests.rows import each_row
 from tests.unrolled import scan as unrolled_scan
 from tracejit.support.errors import ArgumentError
-from tracejit.trace.trees import flatten
+from tracejit.trace.structure.trees import flatten
 
 X = np.array([0.3, -1.2, 0.7, 0.2])
 

@@ -14,7 +14,7 @@ import pytest
 import tracejit as tj
 from tests.programs import assert_same
 from tests.rows import each_row
-from tests.trace.test_generators import CALLS, IN_PLACE, ON_ARGUMENTS, state
+from tests.trace.recording.test_generators import CALLS, IN_PLACE, ON_ARGUMENTS, state
 from tracejit.support.errors import InPlaceError, UnsupportedError
 
 X = np.array([1.0, -2.0, 0.5])

@@ -17,7 +17,7 @@ import tracejit as tj
 from tests.eager.test_accumulator import moved, refused
 from tests.programs import assert_same
 from tests.test_corners import check, drained, error_everywhere, everywhere
-from tracejit.ops.op import DIRECT, HANDLERS
+from tracejit.ops.base.op import DIRECT, HANDLERS
 from tracejit.support.errors import (
     ArgumentError,
     CallbackError,

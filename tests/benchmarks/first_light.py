@@ -29,7 +29,7 @@ from tests.interpret import run as record
 # A stage is what happens in this function, without the stages inside it.
 STAGES = {
     "record": ("tracejit.specialise.specialiser", "run"),
-    "gradients": ("tracejit.autodiff.request", "gradients"),
+    "gradients": ("tracejit.autodiff.request.request", "gradients"),
     "key": ("tracejit.compiler.pipeline", "key_of"),
     "passes": ("tracejit.compiler.pipeline", "optimise"),
     "fuse": ("tracejit.compiler.bodies", "simplify"),

@@ -8,7 +8,7 @@ import pytest
 import tracejit as tj
 from tracejit.cli.call_spec import given_for, parsed
 from tracejit.cli.output import Refusal
-from tracejit.trace.signature import TensorSpec
+from tracejit.trace.arguments.signature import TensorSpec
 
 
 @pytest.mark.parametrize(

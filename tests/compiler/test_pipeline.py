@@ -18,13 +18,13 @@ import tracejit as tj
 import tracejit.compiler.pipeline as pipeline
 from tests.benchmarks import first_light
 from tests.interpret import run
-from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.compiler.kernel import Kernel
 from tracejit.compiler.pipeline import Recorded, generate, key_of, name_of, optimise
 from tracejit.ir.location import Origin
 from tracejit.ir.printer import print_graph
-from tracejit.passes import driver
-from tracejit.passes.driver import Pass
+from tracejit.passes.framework import driver
+from tracejit.passes.framework.driver import Pass
 from tracejit.support.cost_model import assuming
 
 X, W = np.linspace(-1.0, 1.0, 6).reshape(2, 3), np.ones(3)

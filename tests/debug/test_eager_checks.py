@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.support.errors import NonFiniteError
-from tracejit.trace.eager import Eager
+from tracejit.trace.recording.eager import Eager
 
 X = np.array([0.0, 1.0, 4.0])
 

@@ -21,7 +21,7 @@ from tracejit.support.errors import (
     TapeStateError,
     ValueNeededError,
 )
-from tracejit.trace.trees import map_tree
+from tracejit.trace.structure.trees import map_tree
 
 Program = Callable[..., Any]
 

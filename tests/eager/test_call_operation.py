@@ -22,7 +22,7 @@ from tracejit.eager import call_operation
 from tracejit.ir.graph import Graph
 from tracejit.specialise import results
 from tracejit.support.errors import NoGradientError, RuleError
-from tracejit.trace.eager import EAGER
+from tracejit.trace.recording.eager import EAGER
 
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])

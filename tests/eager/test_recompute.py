@@ -25,7 +25,7 @@ from tests.by_day import some_by_day
 from tests.programs import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
 from tracejit.support.errors import InPlaceError, NoGradientError, TracejitError
-from tracejit.trace.eager import EAGER
+from tracejit.trace.recording.eager import EAGER
 
 
 @pytest.fixture(autouse=True)

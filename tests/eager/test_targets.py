@@ -21,10 +21,10 @@ from tracejit.eager.targets import (
     zeros_like,
 )
 from tracejit.support.errors import SeedError, TapeArgumentError
-from tracejit.trace.eager import EAGER
-from tracejit.trace.record import Recording
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import LEAF, flatten
+from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.structure.trees import LEAF, flatten
+from tracejit.trace.tensor.tensor import Tensor
 
 X = np.array([1.0, -2.0, 0.5])
 

@@ -14,7 +14,7 @@ import tracejit as tj
 from tests.test_golden import PROGRAMS
 from tracejit.compiler.kernel import Kernel
 from tracejit.explorer.provenance import Piece, cited_pieces, functions_of, provenance_of
-from tracejit.trace.positions import extent_of
+from tracejit.trace.source.positions import extent_of
 
 WITH_COLUMNS = pytest.mark.skipif(
     sys.version_info < (3, 11), reason="Python knows columns from 3.11 on"

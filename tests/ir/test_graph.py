@@ -10,7 +10,7 @@ import pytest
 from tracejit.ir.graph import Graph, Node, Value, replace_values
 from tracejit.ir.location import Location
 from tracejit.ir.types import ArrayType
-from tracejit.ops.op import OPS, Op
+from tracejit.ops.base.op import OPS, Op
 
 F8 = np.dtype("f8")
 VECTOR = ArrayType((3,), F8)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from tests.interpret import interpret, record, run
-from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.ir.graph import Graph
 from tracejit.ir.location import Location, location_text
 from tracejit.ir.printer import parameter_text, parse_graph, print_graph
 from tracejit.ir.types import ArrayType
 from tracejit.ir.verify import verify
-from tracejit.ops.marker_ops import OVERRIDE, Marker
-from tracejit.ops.op import OPS
+from tracejit.ops.base.op import OPS
+from tracejit.ops.control.marker_ops import OVERRIDE, Marker
 from tracejit.support.errors import GraphError
 
 F8 = np.dtype("f8")

@@ -7,8 +7,8 @@ import pytest
 from tracejit.ir.printer import parse_graph, print_graph
 from tracejit.ir.step_sizes import NotForAllSteps, StepSizes
 from tracejit.ir.subgraph import differs_in_size
-from tracejit.ops.control_flow import run
-from tracejit.ops.op import OPS
+from tracejit.ops.base.op import OPS
+from tracejit.ops.control.control_flow import run
 
 PREFIXES = """graph sums(x: f8[6]) -> out: f8[6]
   steps t<6

@@ -20,7 +20,7 @@ from tracejit.ir.subgraph import (
     values_around,
 )
 from tracejit.ir.verify import verify
-from tracejit.ops.op import OPS
+from tracejit.ops.base.op import OPS
 from tracejit.support.errors import GraphError
 
 X = np.arange(1.0, 4.0)

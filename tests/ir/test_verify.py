@@ -10,7 +10,7 @@ from tracejit.ir.graph import Graph, Value
 from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.types import ArrayType
 from tracejit.ir.verify import check_steps, verify
-from tracejit.ops.op import OPS
+from tracejit.ops.base.op import OPS
 from tracejit.support.errors import GraphError
 
 VECTOR = ArrayType((3,), np.dtype("f8"))

@@ -14,7 +14,7 @@ import table
 from table import Sample
 
 from tests.ops.program import Program, cast, is_floating
-from tracejit.trace.trees import flatten, unflatten
+from tracejit.trace.structure.trees import flatten, unflatten
 
 SINGLE = {"f8": np.float32, "c16": np.complex64}
 

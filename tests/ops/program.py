@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from tests.interpret import Observer, Run, interpret, is_input, run
-from tracejit.autodiff.adjoint import gradients
-from tracejit.autodiff.tangent import tangents
+from tracejit.autodiff.forward.tangent import tangents
+from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.ir.graph import Graph
 from tracejit.ir.types import ArrayType, type_of
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import Structure, flatten, unflatten
+from tracejit.trace.structure.trees import Structure, flatten, unflatten
+from tracejit.trace.tensor.tensor import Tensor
 
 COMPLEX_STEP = 1e-30
 LOW_PRECISION = ("float16", "float32", "complex64")

@@ -3,7 +3,7 @@
 import numpy as np
 from table import Sample, complex_normal, normal, positive
 
-from tracejit.ops.creation import filled_like
+from tracejit.ops.base.creation import filled_like
 
 INTS = np.arange(6).reshape(2, 3)
 F32 = np.array([0.5, -1.5, 2.0], np.float32)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from table import Sample, complex_normal, distinct, normal, positive
 
-from tracejit.ops.op import OPS
+from tracejit.ops.base.op import OPS
 
 INTEGERS = np.array([[3, -1, 4], [1, -5, 9], [2, 6, -5]], np.int16)
 EMPTY = np.zeros((0, 0))

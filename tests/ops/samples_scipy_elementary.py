@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special as sc
 from table import Sample, complex_normal, normal, positive, unit
 
-from tracejit.ops.op import COMPOSITES
+from tracejit.ops.base.op import COMPOSITES
 from tracejit.scipy import special
 
 SINGLE = np.float32([0.5, 1.25])

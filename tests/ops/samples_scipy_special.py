@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special as sc
 from table import Sample, complex_normal, positive, unit
 
-from tracejit.ops.op import OPS
+from tracejit.ops.base.op import OPS
 from tracejit.scipy import special
 
 COUNTS = np.array([0, 1, 3])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from table import Sample, complex_normal, distinct, normal, positive
 
-from tracejit.ops.series import KINDS
-from tracejit.trace.namespaces import recordable
+from tracejit.ops.calculus.series import KINDS
+from tracejit.trace.tensor.namespaces import recordable
 
 INTEGERS = np.array([3, -1, 4, 8], np.int16)
 SINGLE = np.array([0.3, -1.2, 0.7], np.float32)

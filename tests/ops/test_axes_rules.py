@@ -18,9 +18,9 @@ from tests.ops.program import Program, quiet
 from tests.rows import each_row
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import HANDLE, ArrayType, type_of
-from tracejit.ops.axes import COMBINATIONS, AxisRule, axis_rule
-from tracejit.ops.op import OPS
-from tracejit.trace.tensor import Tensor
+from tracejit.ops.base.axes import COMBINATIONS, AxisRule, axis_rule
+from tracejit.ops.base.op import OPS
+from tracejit.trace.tensor.tensor import Tensor
 
 MASK = TABLE > 5.0
 LOWER = np.tril(np.ones((4, 4))) + np.eye(4)

@@ -11,9 +11,9 @@ import pytest
 import tracejit as tj
 from tests.interpret import record
 from tracejit.ir.types import ArrayType
-from tracejit.ops.op import OPS, Op, defop
-from tracejit.passes.ranges import is_nonnegative
-from tracejit.schedule.tile_axes import TileAxes
+from tracejit.ops.base.op import OPS, Op, defop
+from tracejit.passes.algebra.ranges import is_nonnegative
+from tracejit.targets.numpy.plan.tile_axes import TileAxes
 
 X = np.linspace(-2.0, 2.0, 900)
 

@@ -10,10 +10,10 @@ from numpy.polynomial import chebyshev
 
 import tracejit as tj
 from tests.interpret import record
-from tests.ops.test_reductions import derivative
+from tests.ops.reductions.test_reductions import derivative
 from tests.rows import each_row
 from tracejit.support.errors import ShapeError, TracejitError, UnsupportedError
-from tracejit.trace.namespaces import recordable
+from tracejit.trace.tensor.namespaces import recordable
 
 NAN = np.nan
 

@@ -16,8 +16,8 @@ import tracejit as tj
 from tests.interpret import interpret, run
 from tests.ops.program import quiet
 from tests.rows import each_row
-from tracejit.autodiff.adjoint import gradients
-from tracejit.autodiff.tangent import tangents
+from tracejit.autodiff.forward.tangent import tangents
+from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.scipy import special
 from tracejit.support.errors import UnsupportedError
 

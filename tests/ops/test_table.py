@@ -10,8 +10,8 @@ import pytest
 from tests.ops.cases import BROKEN, CASES, CASES_OF, Case
 from tests.ops.properties import batched, eager, memory, recorded  # noqa: F401
 from tests.ops.properties.registry import assert_properties, checked
-from tracejit.ops import sized  # noqa: F401
-from tracejit.ops.op import COMPOSITES, OPS
+from tracejit.ops.base import sized  # noqa: F401
+from tracejit.ops.base.op import COMPOSITES, OPS
 
 # Ops that no NumPy call records, and why that is so.
 WITHOUT_SAMPLES = {
@@ -19,10 +19,11 @@ WITHOUT_SAMPLES = {
     "arange": "it has no operands: tests/test_sizes.py",
     "eye": "it has no operands: tests/test_sizes.py",
     "as_integer": "written where Python decides: test_branches.py",
-    "sparse_product": "its matrix is no array: trace/test_recorded_matrix.py",
+    "sparse_product": "its matrix is no array: trace/recording/test_recorded_matrix.py",
     "override": "written by the gradient markers alone",
     **dict.fromkeys(
-        ("set_item", "add_item", "subtract_item", "take_under"), "tested in trace/test_writes.py"
+        ("set_item", "add_item", "subtract_item", "take_under"),
+        "tested in trace/tensor/test_writes.py",
     ),
     "directions": "written by Jacobians alone, tested in test_creation.py",
     "above_minus_infinity": "written by the rules of logaddexp alone",
@@ -39,7 +40,7 @@ WITHOUT_SAMPLES = {
     "identity": "written by the gradient transforms alone",
     **dict.fromkeys(
         ("loop", "while", "condition", "add_rows", "zero_rows"),
-        "no NumPy: autodiff/test_loops.py, api",
+        "no NumPy: autodiff/reverse/test_loops.py, api",
     ),
     **dict.fromkeys((name for name in OPS if OPS[name].effect), "tested in test_effects.py"),
     **dict.fromkeys(("as_array", "as_element", "as_scalar"), "written by rules and passes alone"),

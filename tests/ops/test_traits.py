@@ -20,13 +20,13 @@ from test_table import CASES
 from tests.interpret import interpret
 from tests.ops.program import quiet
 from tests.rows import each_row
-from tracejit.autodiff.linearity import Origins, obstacles_at
+from tracejit.autodiff.forward.linearity import Origins, obstacles_at
 from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType, type_of
-from tracejit.ops import sized  # noqa: F401
-from tracejit.ops.op import OPS, Op
+from tracejit.ops.base import sized  # noqa: F401
+from tracejit.ops.base.op import OPS, Op
 from tracejit.support.exceptions import NoGradientError
-from tracejit.trace.record import Recording
+from tracejit.trace.recording.record import Recording
 
 SAMPLES = 8
 """So many samples of an op are looked at."""
@@ -68,7 +68,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "take_under": ((TABLE, TABLE > 3.0), {"index": ("{1}",), "shape": (9,)}),
     "dot_in_rows": ((TABLE, TABLE + 1.0), {"rows": (3, 4)}),
 }
-NOT_TRIED = {"sparse_product": "its matrix is no array: trace/test_recorded_matrix.py"}
+NOT_TRIED = {"sparse_product": "its matrix is no array: trace/recording/test_recorded_matrix.py"}
 
 
 class Call(NamedTuple):

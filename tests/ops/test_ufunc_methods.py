@@ -10,8 +10,8 @@ import pytest
 import tracejit as tj
 from tests.interpret import interpret, record, run
 from tests.rows import each_row
-from tracejit.ops.loops import masked_call
-from tracejit.ops.op import HANDLERS
+from tracejit.ops.base.loops import masked_call
+from tracejit.ops.base.op import HANDLERS
 from tracejit.support.errors import IndexShapeError, ShapeError, UnsupportedError, ValueNeededError
 
 MATRIX = np.array([[1.5, 0.25, 3.0], [0.5, 2.0, 1.25]])

@@ -14,9 +14,9 @@ import pytest
 import tracejit as tj
 from tests.by_day import some_by_day
 from tests.rewrites import graph_of, operations
-from tracejit.passes.dce import drop_dead
-from tracejit.passes.emission import OutOfRange, check_merged
-from tracejit.passes.factoring import factor_sums
+from tracejit.passes.algebra.factoring import factor_sums
+from tracejit.passes.framework.dce import drop_dead
+from tracejit.passes.framework.emission import OutOfRange, check_merged
 
 LIMITS = {"f4": np.finfo("f4"), "f8": np.finfo("f8")}
 

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.rows import each_row
 from tracejit.runtime.dispatch import MISS, Answers, Entry, Output, Space, make_entry
-from tracejit.trace.capture.conditions import Guards
-from tracejit.trace.signature import bind_arguments, signature_of, take_apart
-from tracejit.trace.trees import LEAF, flatten
+from tracejit.trace.arguments.signature import bind_arguments, signature_of, take_apart
+from tracejit.trace.guards.conditions import Guards
+from tracejit.trace.structure.trees import LEAF, flatten
 
 
 def entry_of(

@@ -13,7 +13,7 @@ import pytest
 import tracejit as tj
 from tracejit.runtime.identity import groups_of
 from tracejit.support.errors import TracejitError
-from tracejit.trace.signature import bind_arguments, signature_of, take_apart
+from tracejit.trace.arguments.signature import bind_arguments, signature_of, take_apart
 
 Z = np.arange(3.0)
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.forked import in_child
 from tracejit.runtime.single_flight import Mutex, SingleFlight
-from tracejit.trace.signature import Call, take_apart
+from tracejit.trace.arguments.signature import Call, take_apart
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 # Python 3.12 and newer warn of what is tested here.

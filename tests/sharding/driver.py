@@ -21,8 +21,8 @@ from tracejit.sharding.program import Program, compile_program, run_blocks
 from tracejit.sharding.recording import Input, record_split
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.function import Function
-from tracejit.trace.signature import TensorSpec
-from tracejit.trace.trees import flatten, map_tree, unflatten
+from tracejit.trace.arguments.signature import TensorSpec
+from tracejit.trace.structure.trees import flatten, map_tree, unflatten
 
 
 class Rows:

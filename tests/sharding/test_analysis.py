@@ -11,7 +11,7 @@ import pytest
 
 import tracejit.numpy as tnp
 from tests.sharding.driver import Rows, SplitProgram, differences, whole
-from tracejit.passes.emission import emit
+from tracejit.passes.framework.emission import emit
 from tracejit.sharding.analysis import analyse
 from tracejit.sharding.recording import FIRST_ROW
 from tracejit.support.exceptions import TracejitError

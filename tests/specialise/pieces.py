@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tracejit.autodiff.request import Request
+from tracejit.autodiff.request.request import Request
 from tracejit.runtime.single_flight import SingleFlight
 from tracejit.specialise.callee import Callee, Form, SpecialisationRequest
 from tracejit.specialise.explain import History

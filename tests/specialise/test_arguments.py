@@ -20,8 +20,8 @@ from tracejit.specialise.arguments import (
     write_plainly,
 )
 from tracejit.support.errors import TracejitError
-from tracejit.trace.record import Recording
-from tracejit.trace.signature import Call, take_apart
+from tracejit.trace.arguments.signature import Call, take_apart
+from tracejit.trace.recording.record import Recording
 
 X = np.array([1.0, -2.0, 3.0])
 

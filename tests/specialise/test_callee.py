@@ -12,12 +12,12 @@ import pytest
 import tracejit as tj
 from tests.interpret import interpret
 from tests.programs import assert_same
-from tracejit.autodiff.request import Request, rebuild
+from tracejit.autodiff.request.request import Request, rebuild
 from tracejit.specialise.callee import Callee, Form
 from tracejit.support.errors import ArityError, GradientError, TracejitError
 from tracejit.support.options import Options
-from tracejit.trace.record import Recording
-from tracejit.trace.signature import Call
+from tracejit.trace.arguments.signature import Call
+from tracejit.trace.recording.record import Recording
 
 X = np.array([1.0, -2.0, 3.0])
 Y = np.array([3.0, 0.25, -1.0])

@@ -10,13 +10,13 @@ import pytest
 import tracejit as tj
 from tests.programs import assert_same
 from tests.specialise.pieces import Pieces, pieces
-from tracejit.autodiff.request import Request
+from tracejit.autodiff.request.request import Request
 from tracejit.runtime.identity import NotApart
 from tracejit.specialise.callee import Form
 from tracejit.specialise.fallback import apart_from, shown
 from tracejit.specialise.results import CommitFailed
 from tracejit.support.errors import ArityError, TracejitError, UnsupportedError, Where, fail
-from tracejit.trace.decisions import Failed
+from tracejit.trace.recording.decisions import Failed
 
 X = np.array([1.0, -2.0, 3.0])
 

@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
-from tracejit.trace.signature import Call
+from tracejit.trace.arguments.signature import Call
 
 A, B = (Call([], {name: None}) for name in "ab")  # type: ignore[dict-item]
 

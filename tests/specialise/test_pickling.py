@@ -18,7 +18,7 @@ from joblib.externals.loky import get_reusable_executor
 
 import tracejit as tj
 from tests import workers
-from tracejit.ops.op import OPS
+from tracejit.ops.base.op import OPS
 from tracejit.support.errors import KernelError, ValueNeededError
 
 W = np.array([0.5, -1.0, 2.0])

@@ -17,7 +17,7 @@ import tracejit as tj
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType
 from tracejit.specialise.reasons import READS, SENTENCES, differences, reason_for, settled
-from tracejit.trace.signature import Call, take_apart
+from tracejit.trace.arguments.signature import Call, take_apart
 
 
 class Point(NamedTuple):

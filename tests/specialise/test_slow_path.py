@@ -12,11 +12,11 @@ import pytest
 import tracejit as tj
 from tests.programs import assert_same
 from tests.specialise.pieces import Pieces, pieces
-from tracejit.autodiff.request import Request
+from tracejit.autodiff.request.request import Request
 from tracejit.runtime.dispatch import MISS
 from tracejit.support.errors import ArityError, TracejitError
 from tracejit.support.options import Options
-from tracejit.trace.decisions import Failed
+from tracejit.trace.recording.decisions import Failed
 
 X = np.array([1.0, -2.0, 3.0])
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.programs import assert_same
 from tests.specialise.pieces import pieces
-from tracejit.autodiff.request import Request
+from tracejit.autodiff.request.request import Request
 from tracejit.runtime.dispatch import MISS
 from tracejit.specialise.callee import Form
 from tracejit.support.errors import TracejitError

@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.compiler import pipeline
-from tracejit.ops.op import Op
+from tracejit.ops.base.op import Op
 from tracejit.support.errors import NotImportableError, StrictError, TracejitWarning
 
 X = np.array([0.5, 1.5])

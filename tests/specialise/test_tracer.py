@@ -10,11 +10,11 @@ import pytest
 
 import tracejit as tj
 from tests.specialise.pieces import trace_request, tracer
-from tracejit.autodiff.request import Request
+from tracejit.autodiff.request.request import Request
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.specialise.tracer import takes_gradients
-from tracejit.trace.decisions import Failed
+from tracejit.trace.recording.decisions import Failed
 
 X = np.array([1.0, -2.0, 3.0])
 

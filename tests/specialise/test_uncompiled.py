@@ -16,7 +16,7 @@ import tracejit as tj
 from tracejit.specialise import trace_tree
 from tracejit.specialise.uncompiled import CAUSES, SECOND, UncompiledCalls, cause_of
 from tracejit.support.errors import TracejitWarning
-from tracejit.trace.record import current_recording
+from tracejit.trace.recording.record import current_recording
 
 X = np.ones(3)
 
@@ -313,8 +313,9 @@ def test_clearing_forgets() -> None:
 
 def test_every_cause_is_triggered() -> None:
     rows = {"overlap" if one is container else one.__name__ for one in WAYS}
-    # Floating-point errors have tests of their own in tests/trace/test_floating.py, modules that
-    # cannot be imported in test_strict_mode.py, and trips of loops in tests/trace/test_closing.py.
+    # Floating-point errors have tests of their own in tests/trace/recording/test_floating.py,
+    # modules that cannot be imported in test_strict_mode.py, and trips of loops in
+    # tests/trace/control_flow/test_closing.py.
     elsewhere = {"traces", "long", "reads", "floating", "module", "warned", "trips"}
     assert rows | elsewhere == set(CAUSES)
 
@@ -340,6 +341,6 @@ def test_code_that_is_too_long_is_not_told_to_allow_more(monkeypatch: pytest.Mon
 
 
 def test_threads_that_change_what_is_read_are_told() -> None:
-    from tracejit.trace.decisions import Failed
+    from tracejit.trace.recording.decisions import Failed
 
     assert cause_of(Failed("reads")) == ("reads", "", "")

@@ -20,9 +20,9 @@ import pytest
 import tracejit as tj
 from tests.interpret import run
 from tests.rows import each_row
-from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.ir.types import parse_type
-from tracejit.ops.op import Op
+from tracejit.ops.base.op import Op
 from tracejit.specialise.strict_mode import python_must_raise
 from tracejit.support.errors import ERRORS, TracejitError, Where, fail, without_frames
 

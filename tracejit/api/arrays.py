@@ -16,20 +16,20 @@ import numpy
 
 from tracejit.api.vmap import vmap
 from tracejit.ir.dims import Dim
-from tracejit.ops.creation import as_array, full, full_like, plain_number, shape_of
-from tracejit.ops.joining import bracketed
-from tracejit.ops.op import HANDLERS
-from tracejit.ops.shapes import copies, copy
-from tracejit.ops.sized import SIZED
+from tracejit.ops.base.creation import as_array, full, full_like, plain_number, shape_of
+from tracejit.ops.base.op import HANDLERS
+from tracejit.ops.base.sized import SIZED
+from tracejit.ops.shapes.joining import bracketed
+from tracejit.ops.shapes.shapes import copies, copy
 from tracejit.support.errors import fail
-from tracejit.trace import places
-from tracejit.trace.eager import EAGER
-from tracejit.trace.iteration import ElementIterator, enumerated
-from tracejit.trace.memory import Sealed
-from tracejit.trace.namespaces import ListUfunc, namespace, recordable, recorded_argument
-from tracejit.trace.record import current_recording
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.record import current_recording
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.source import places
+from tracejit.trace.tensor.iteration import ElementIterator, enumerated
+from tracejit.trace.tensor.memory import Sealed
+from tracejit.trace.tensor.namespaces import ListUfunc, namespace, recordable, recorded_argument
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 # These take sequences of arrays; a list that others are given is an array.
 OF_SEQUENCES = frozenset(

@@ -9,23 +9,23 @@ import numpy as np
 
 from tracejit.eager.traced_call import run_event
 from tracejit.ir.types import HANDLE, ArrayType, type_of
-from tracejit.ops.effects import CALLBACK
+from tracejit.ops.control.effects import CALLBACK
 from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.support.words import a
-from tracejit.trace import places
-from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
-from tracejit.trace.events import Event
-from tracejit.trace.record import Recording, current_recording, outside_recordings
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import Structure, flatten, unflatten
-from tracejit.trace.variable import Variable, current_recorder, read_leaf
+from tracejit.trace.recording.eager import EAGER, eager_tensor, handle_tensor
+from tracejit.trace.recording.events import Event
+from tracejit.trace.recording.record import Recording, current_recording, outside_recordings
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.variable import Variable, current_recorder, read_leaf
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import Structure, flatten, unflatten
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracejit.support.typing import Ts, Unpack
-    from tracejit.trace.signature import TensorSpec
+    from tracejit.trace.arguments.signature import TensorSpec
 
 
 @overload

@@ -13,15 +13,15 @@ import numpy as np
 
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
-from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.ops.base.forms import as_array, as_element, as_scalar
 from tracejit.support.errors import fail
-from tracejit.trace import places
-from tracejit.trace.loops import placeholder
-from tracejit.trace.record import Recording
-from tracejit.trace.signature import signature_of
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import flatten, map_tree, paths, unflatten
-from tracejit.trace.variable import read_leaf
+from tracejit.trace.arguments.signature import signature_of
+from tracejit.trace.control_flow.loops import placeholder
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import flatten, map_tree, paths, unflatten
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 
 class Carry:

@@ -23,15 +23,15 @@ from tracejit.api.differences import Element, Settings, Slopes, in_form, inner
 from tracejit.api.transforms import jvp, vjp
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import type_of
-from tracejit.ops.marker_ops import OVERRIDE
+from tracejit.ops.control.marker_ops import OVERRIDE
 from tracejit.specialise.function import Function
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.options import Options
-from tracejit.trace import places
-from tracejit.trace.signature import bind_arguments, signature_of
-from tracejit.trace.tensor import TENSORS
-from tracejit.trace.trees import flatten, labels, map_tree, unflatten
-from tracejit.trace.variable import Variable, read_leaf
+from tracejit.trace.arguments.signature import bind_arguments, signature_of
+from tracejit.trace.recording.variable import Variable, read_leaf
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import flatten, labels, map_tree, unflatten
+from tracejit.trace.tensor.tensor import TENSORS
 
 MODES = {"fwd": "forward", "rev": "reverse"}
 MOST_ELEMENTS = 256

@@ -10,7 +10,7 @@ from typing import Any
 from tracejit.support.config import SETTINGS, Layer, put, read, setting, take_back
 from tracejit.support.errors import TracejitError, fail, placed
 from tracejit.support.options import nearest
-from tracejit.trace import places
+from tracejit.trace.source import places
 
 
 class Configuration:

@@ -23,13 +23,20 @@ from tracejit.api.carries import (
 )
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.support.errors import fail
-from tracejit.trace import places
-from tracejit.trace.conditions import common_type, emit_condition, record_side
-from tracejit.trace.loops import LoopInputs, Side, emit_while, inside_body, step_number, take_out
-from tracejit.trace.record import Recording, current_recording
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import Structure, flatten, map_tree, paths, unflatten
-from tracejit.trace.variable import read_leaf
+from tracejit.trace.control_flow.conditions import common_type, emit_condition, record_side
+from tracejit.trace.control_flow.loops import (
+    LoopInputs,
+    Side,
+    emit_while,
+    inside_body,
+    step_number,
+    take_out,
+)
+from tracejit.trace.recording.record import Recording, current_recording
+from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import Structure, flatten, map_tree, paths, unflatten
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 if TYPE_CHECKING:
     from tracejit.support.typing import R, Ts, Unpack

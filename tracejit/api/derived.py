@@ -11,23 +11,28 @@ from types import FunctionType, MethodType, NoneType
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from tracejit.autodiff.request import Request, is_option, selected, split_auxiliary, varying
+from tracejit.autodiff.request.request import Request, is_option, selected, split_auxiliary, varying
 from tracejit.ir.graph import Node
 from tracejit.ir.types import type_of
-from tracejit.ops.forms import as_scalar
+from tracejit.ops.base.forms import as_scalar
 from tracejit.specialise.callee import Form
 from tracejit.specialise.function import Function
 from tracejit.support.errors import fail
 from tracejit.support.memo import Memo
 from tracejit.support.options import Options
-from tracejit.trace import places
-from tracejit.trace.eager import EAGER
-from tracejit.trace.record import Recording, current_recording
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.rerolling import reroll
-from tracejit.trace.signature import bind_arguments, call_arguments, leaf_names, signature_of
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import (
+from tracejit.trace.arguments.signature import (
+    bind_arguments,
+    call_arguments,
+    leaf_names,
+    signature_of,
+)
+from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.record import Recording, current_recording
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.rerolling.rerolling import reroll
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import (
     Structure,
     flatten,
     keep,
@@ -37,7 +42,7 @@ from tracejit.trace.trees import (
     tuple_of,
     unflatten,
 )
-from tracejit.trace.variable import read_leaf
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from tracejit.api.derived import callable_of, options_of
-from tracejit.autodiff.request import Request, request_of
+from tracejit.autodiff.request.request import Request, request_of
 from tracejit.specialise.callee import Form
 from tracejit.specialise.function import Function
 from tracejit.support.errors import TracejitError, fail
-from tracejit.trace import places
+from tracejit.trace.source import places
 
 
 @places.at_the_users_line

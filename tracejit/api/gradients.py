@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tracejit.api.derived import callable_of, options_of, remembered
-from tracejit.autodiff.request import request_of
+from tracejit.autodiff.request.request import request_of
 from tracejit.specialise.function import Function
-from tracejit.trace import places
+from tracejit.trace.source import places
 
 if TYPE_CHECKING:
     from tracejit.support.typing import Argnames, Argnums

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from tracejit.api.derived import callable_of, options_of, remembered
 from tracejit.api.jacobian import jacobian_function
-from tracejit.autodiff.request import request_of
+from tracejit.autodiff.request.request import request_of
 from tracejit.specialise.function import Function
 from tracejit.specialise.pickling import recallable
-from tracejit.trace import places
+from tracejit.trace.source import places
 
 if TYPE_CHECKING:
     from tracejit.support.typing import Argnames, Argnums

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tracejit.api.derived import Sources, callable_of, recorded_as, remembered, typed_as
 from tracejit.api.jacobian_rows import rows_of
-from tracejit.autodiff.request import request_of
+from tracejit.autodiff.request.request import request_of
 from tracejit.specialise.function import Function
 from tracejit.specialise.pickling import recallable
 from tracejit.support.errors import fail
-from tracejit.trace import places
-from tracejit.trace.trees import unflatten
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import unflatten
 
 if TYPE_CHECKING:
     from tracejit.support.typing import Argnames, Argnums

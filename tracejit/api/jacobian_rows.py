@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from tracejit.api.derived import Sources
-from tracejit.autodiff.batch import Batch
-from tracejit.autodiff.request import cotangents_of, like, tangents_of
+from tracejit.autodiff.batch.batch import Batch
+from tracejit.autodiff.request.request import cotangents_of, like, tangents_of
 from tracejit.ir.location import NOWHERE
-from tracejit.ops.creation import directions
-from tracejit.ops.forms import as_element
+from tracejit.ops.base.creation import directions
+from tracejit.ops.base.forms import as_element
 from tracejit.support.errors import NoGradientError, RuleTypeError, ValueNeededError, fail
-from tracejit.trace import places
-from tracejit.trace.record import Recording
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.source import places
+from tracejit.trace.tensor.tensor import Tensor
 
 MOST_ROWS = 100
 """So many rows may each have a reverse pass of their own: each is written out."""

@@ -16,23 +16,23 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.api.derived import Sources, derived_from, name_results, options_of, parameters_of
-from tracejit.autodiff.partition import split
-from tracejit.autodiff.request import Request, cotangents_of, like, tangents_of
+from tracejit.autodiff.partition.partition import split
+from tracejit.autodiff.request.request import Request, cotangents_of, like, tangents_of
 from tracejit.compiler.kernel import make_kernel
 from tracejit.compiler.pipeline import Recorded
 from tracejit.ir.graph import Graph
 from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import ArrayType, type_of
-from tracejit.passes.extract import extract
+from tracejit.passes.framework.extract import extract
 from tracejit.specialise.results import own
 from tracejit.support.errors import fail
 from tracejit.support.words import a
-from tracejit.trace import places
-from tracejit.trace.decisions import Failed
-from tracejit.trace.files import origin_of
-from tracejit.trace.record import Recording
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import Structure, flatten, keep, map_tree, unflatten
+from tracejit.trace.recording.decisions import Failed
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.source import places
+from tracejit.trace.source.files import origin_of
+from tracejit.trace.structure.trees import Structure, flatten, keep, map_tree, unflatten
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 PULLBACK = "the pullback of tj.vjp"
 

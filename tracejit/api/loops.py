@@ -22,9 +22,8 @@ from tracejit.api.carries import (
     pin_sizes,
     values_of,
 )
-from tracejit.ops.control_flow import element_type
-from tracejit.trace import places
-from tracejit.trace.loops import (
+from tracejit.ops.control.control_flow import element_type
+from tracejit.trace.control_flow.loops import (
     LoopInputs,
     LoopRange,
     Side,
@@ -34,12 +33,13 @@ from tracejit.trace.loops import (
     step_number,
     take_out,
 )
-from tracejit.trace.memory import seal
-from tracejit.trace.record import Recording, current_recording
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import Structure, flatten, map_tree, unflatten
-from tracejit.trace.variable import current_recorder, read_leaf
+from tracejit.trace.recording.record import Recording, current_recording
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.variable import current_recorder, read_leaf
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import Structure, flatten, map_tree, unflatten
+from tracejit.trace.tensor.memory import seal
+from tracejit.trace.tensor.tensor import Tensor
 
 Step = Callable[[Any, Any, Any], tuple[Any, Any]]
 

@@ -10,21 +10,26 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tracejit.autodiff.rules import Rule, has_cotangent, is_array, leaf_type
+from tracejit.autodiff.request.rules import Rule, has_cotangent, is_array, leaf_type
 from tracejit.eager.recompute import kept, recompute_eagerly
-from tracejit.ops.forms import as_scalar
-from tracejit.ops.marker_ops import OVERRIDE, Marker, pass_through, stop
+from tracejit.ops.base.forms import as_scalar
+from tracejit.ops.control.marker_ops import OVERRIDE, Marker, pass_through, stop
 from tracejit.specialise.function import Function
 from tracejit.support.errors import TracejitError, fail, placed
 from tracejit.support.words import a
-from tracejit.trace import places
-from tracejit.trace.eager import EAGER
-from tracejit.trace.record import Recording
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.signature import bind_arguments, call_arguments, inside_method, signature_of
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import flatten, map_tree, unflatten
-from tracejit.trace.variable import current_recorder, read_leaf
+from tracejit.trace.arguments.signature import (
+    bind_arguments,
+    call_arguments,
+    inside_method,
+    signature_of,
+)
+from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.variable import current_recorder, read_leaf
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import flatten, map_tree, unflatten
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 
 def stop_gradient(x: Any) -> Any:

@@ -3,8 +3,8 @@ from typing import Any, overload
 
 from tracejit.specialise.function import Function
 from tracejit.support.typing import MethodT, P, R, UfuncT, X
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.variable import Variable
+from tracejit.trace.recording.variable import Variable
+from tracejit.trace.tensor.tensor import Tensor
 
 @overload
 def stop_gradient(x: Variable) -> Tensor: ...

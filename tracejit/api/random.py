@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from tracejit.ir.types import HANDLE
-from tracejit.ops.creation import as_array, is_recorded
-from tracejit.ops.effects import DEFAULT_RNG
-from tracejit.trace.eager import handle_tensor
-from tracejit.trace.generators import RecordedGenerator
-from tracejit.trace.record import current_recording
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import flatten
+from tracejit.ops.base.creation import as_array, is_recorded
+from tracejit.ops.control.effects import DEFAULT_RNG
+from tracejit.trace.recording.eager import handle_tensor
+from tracejit.trace.recording.generators import RecordedGenerator
+from tracejit.trace.recording.record import current_recording
+from tracejit.trace.structure.trees import flatten
+from tracejit.trace.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     Methods = np.random.Generator

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from tracejit.api.callbacks import Callback, CheckedCall
-from tracejit.autodiff.rules import RULES_FOR_NUMPY, Input, checked, leaf_type
+from tracejit.autodiff.request.rules import RULES_FOR_NUMPY, Input, checked, leaf_type
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
-from tracejit.ops.effects import answers, call_source
-from tracejit.ops.op import COMPOSITES, HANDLERS, OPS, Applied, Joint, Op, answer
+from tracejit.ops.base.op import COMPOSITES, HANDLERS, OPS, Applied, Joint, Op, answer
+from tracejit.ops.control.effects import answers, call_source
 from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.support.words import a, identifier
-from tracejit.trace import places
-from tracejit.trace.eager import handle_tensor
-from tracejit.trace.record import Recording
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import Structure, flatten, unflatten
-from tracejit.trace.variable import current_recorder, read_leaf
+from tracejit.trace.recording.eager import handle_tensor
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.variable import current_recorder, read_leaf
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import Structure, flatten, unflatten
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 LIMIT = 1000
 

@@ -23,17 +23,17 @@ from tracejit.api.derived import (
     strong,
 )
 from tracejit.api.linearize import PULLBACK, Halves, SecondHalf, misfit, refuse_structure
-from tracejit.autodiff.request import Request, cotangents_of, tangents_of
+from tracejit.autodiff.request.request import Request, cotangents_of, tangents_of
 from tracejit.ir.types import type_of
 from tracejit.specialise.function import Function
 from tracejit.support.errors import RuleTypeError, fail
-from tracejit.trace import places
-from tracejit.trace.eager import EAGER
-from tracejit.trace.record import current_recording
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import Structure, flatten, leaves_like, unflatten
-from tracejit.trace.variable import Variable, read_leaf
+from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.record import current_recording
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.variable import Variable, read_leaf
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import Structure, flatten, leaves_like, unflatten
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 if TYPE_CHECKING:
     from tracejit.support.typing import R, Ts, Unpack

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from tracejit.api.derived import callable_of, recorded_as, remembered, running
-from tracejit.autodiff.batch import Batch
+from tracejit.autodiff.batch.batch import Batch
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import type_of
 from tracejit.specialise.callee import Form
 from tracejit.specialise.function import Function
 from tracejit.specialise.pickling import recallable
 from tracejit.support.errors import fail
-from tracejit.trace import places
-from tracejit.trace.memory import seal
-from tracejit.trace.record import Recording
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import Structure, flatten, map_tree, spread, unflatten
-from tracejit.trace.variable import read_leaf
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import Structure, flatten, map_tree, spread, unflatten
+from tracejit.trace.tensor.memory import seal
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 
 @places.at_the_users_line

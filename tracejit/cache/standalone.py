@@ -18,7 +18,7 @@ from tracejit.cache.folder import Folder, distrust_of_shared, trusted
 from tracejit.cache.key import verify, verify_text
 from tracejit.cache.modules import MOST_TEXT, Unusable, load_text, read_kernel, refusal, run
 from tracejit.support.errors import fail
-from tracejit.trace import places
+from tracejit.trace.source import places
 
 SUFFIXES = (".npz", ".pyi", ".py")
 """The files of an exported module, in the order in which they are put in place."""

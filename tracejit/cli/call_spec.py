@@ -22,8 +22,8 @@ import numpy as np
 from tracejit.cli.output import Refusal
 from tracejit.specialise.function import Function
 from tracejit.support.options import nearest
-from tracejit.trace.signature import EXAMPLE, TensorSpec, signature_of
-from tracejit.trace.trees import flatten, map_tree
+from tracejit.trace.arguments.signature import EXAMPLE, TensorSpec, signature_of
+from tracejit.trace.structure.trees import flatten, map_tree
 
 SPEC_HELP = 'describe the arguments, as in a call: "w=f8[3], x=f8[10,3]"'
 WRT_HELP = "differentiate these arguments: names or numbers (0)"

@@ -22,8 +22,8 @@ from tracejit.cli.output import Refusal
 from tracejit.specialise.function import Function, function
 from tracejit.support.errors import TracejitError
 from tracejit.support.options import nearest
-from tracejit.trace.files import is_library
-from tracejit.trace.places import PACKAGE
+from tracejit.trace.source.files import is_library
+from tracejit.trace.source.places import PACKAGE
 
 TARGET_HELP = "a function: package.module:function, or file.py:function"
 

@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tracejit.autodiff.partition import Partition, partition
-from tracejit.autodiff.residuals import choose
-from tracejit.codegen.module import Body
+from tracejit.autodiff.partition.partition import Partition, partition
+from tracejit.autodiff.partition.residuals import choose
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ops.branches import LEAVE
-from tracejit.passes.dce import drop_dead
-from tracejit.passes.improve import improve
-from tracejit.passes.rematerialise import Late, recompute
-from tracejit.passes.simplify import simplify, simplify_exactly
-from tracejit.schedule.plan import plan_body, plan_tile
-from tracejit.schedule.tile_loops import TileLoop
-from tracejit.schedule.tiling import Tiling
+from tracejit.ops.control.branches import LEAVE
+from tracejit.passes.algebra.simplify import simplify, simplify_exactly
+from tracejit.passes.framework.dce import drop_dead
+from tracejit.passes.framework.rematerialise import Late, recompute
 from tracejit.support.cost_model import costs
+from tracejit.targets.numpy.lower.improve import improve
+from tracejit.targets.numpy.plan.plan import plan_body, plan_tile
+from tracejit.targets.numpy.plan.tile_loops import TileLoop
+from tracejit.targets.numpy.plan.tiling import Tiling
+from tracejit.targets.numpy.text.module import Body
 
 
 class GraphTrace(NamedTuple):

@@ -16,9 +16,6 @@ from tracejit.cache.key import key_of
 from tracejit.cache.settings import default_path
 from tracejit.cache.standalone import load_file, load_sealed, save
 from tracejit.cache.store import Store
-from tracejit.codegen.header import ungrouped
-from tracejit.codegen.marks import marking
-from tracejit.codegen.module import Module
 from tracejit.compiler import pipeline
 from tracejit.debug.switch import SWITCH, Mode
 from tracejit.explorer.source import Source
@@ -41,8 +38,11 @@ from tracejit.support.errors import (
 from tracejit.support.garbage import collection_paused
 from tracejit.support.options import Options
 from tracejit.support.progress import stage
-from tracejit.trace import places
-from tracejit.trace.places import PACKAGE
+from tracejit.targets.numpy.text.module import Module
+from tracejit.text.header import ungrouped
+from tracejit.text.marks import marking
+from tracejit.trace.source import places
+from tracejit.trace.source.places import PACKAGE
 
 if TYPE_CHECKING:
     from tracejit.debug.profile import Profile
@@ -260,7 +260,7 @@ class Kernel:
 
     def marked(self) -> tuple[str, list[Node]] | None:
         """The text as it is generated once more with marks, and the nodes that these number; None
-        where the kernel was loaded as text. See `codegen/marks.py`."""
+        where the kernel was loaded as text. See `text/marks.py`."""
         made_from = self._made_from
         if made_from is None:
             return None

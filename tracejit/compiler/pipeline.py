@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.loop_fission import split_loops, whole_loops
-from tracejit.autodiff.loop_vectorisation import vectorise_loops
+from tracejit.autodiff.batch.loop_fission import split_loops, whole_loops
+from tracejit.autodiff.batch.loop_vectorisation import vectorise_loops
 from tracejit.cache.key import digest, kernel_name
-from tracejit.codegen.header import Facts, MemoryUse
-from tracejit.codegen.module import Module, render
 from tracejit.compiler.bodies import (
     Differentiated,
     ended,
@@ -33,29 +31,31 @@ from tracejit.ir.printer import print_graph
 from tracejit.ir.subgraph import every_node
 from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ir.verify import check_steps
-from tracejit.ops.op import LIBRARIES
-from tracejit.passes.cse import share, share_decompositions
-from tracejit.passes.dce import drop_dead
-from tracejit.passes.detach import detach, detach_in_step
-from tracejit.passes.driver import Pass, run_in_turn
-from tracejit.passes.erase import erase_markers
-from tracejit.passes.improve import improve
-from tracejit.passes.loop_merging import merge_loops
-from tracejit.passes.loop_residuals import choose_loop_residuals
-from tracejit.passes.loop_stacks import share_shifted_stacks
-from tracejit.passes.loop_updates import update_in_place
-from tracejit.passes.loops import (
+from tracejit.loops.bodies.loop_merging import merge_loops
+from tracejit.loops.bodies.loop_residuals import choose_loop_residuals
+from tracejit.loops.bodies.loop_stacks import share_shifted_stacks
+from tracejit.loops.bodies.loop_updates import update_in_place
+from tracejit.loops.bodies.loops import (
     has_bodies,
     hoist_invariants,
     in_bodies,
 )
-from tracejit.passes.prune import prune_bodies
-from tracejit.passes.rewrites import reduce_strength
-from tracejit.passes.simplify import simplify, simplify_exactly
-from tracejit.schedule.tiling import Tiling
+from tracejit.loops.bodies.prune import prune_bodies
+from tracejit.ops.base.op import LIBRARIES
+from tracejit.passes.algebra.rewrites import reduce_strength
+from tracejit.passes.algebra.simplify import simplify, simplify_exactly
+from tracejit.passes.exact.cse import share, share_decompositions
+from tracejit.passes.exact.detach import detach, detach_in_step
+from tracejit.passes.exact.erase import erase_markers
+from tracejit.passes.framework.dce import drop_dead
+from tracejit.passes.framework.driver import Pass, run_in_turn
 from tracejit.support.config import setting
 from tracejit.support.cost_model import costs
 from tracejit.support.progress import stage
+from tracejit.targets.numpy.lower.improve import improve
+from tracejit.targets.numpy.plan.tiling import Tiling
+from tracejit.targets.numpy.text.module import Module, render
+from tracejit.text.header import Facts, MemoryUse
 from tracejit.version import __version__
 
 IR_VERSION = 12

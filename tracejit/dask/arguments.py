@@ -11,7 +11,7 @@ import dask.array as da
 import numpy as np
 
 from tracejit.support.errors import fail
-from tracejit.trace import places
+from tracejit.trace.source import places
 
 
 class Split(NamedTuple):

@@ -21,10 +21,10 @@ from tracejit.sharding.stages import Source
 from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.function import Function
 from tracejit.support.errors import TracejitError, without_frames
-from tracejit.trace.places import PACKAGE
-from tracejit.trace.signature import EXAMPLE, Leaf, TensorSpec
-from tracejit.trace.tensor import TENSORS
-from tracejit.trace.trees import flatten, map_tree, unflatten
+from tracejit.trace.arguments.signature import EXAMPLE, Leaf, TensorSpec
+from tracejit.trace.source.places import PACKAGE
+from tracejit.trace.structure.trees import flatten, map_tree, unflatten
+from tracejit.trace.tensor.tensor import TENSORS
 
 MOST_PROGRAMS = 64
 """So many programs of a function are kept."""

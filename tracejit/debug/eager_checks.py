@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from tracejit.debug.ranges import is_event, is_finite, premise, range_of
-from tracejit.ops.op import Op
+from tracejit.ops.base.op import Op
 from tracejit.support.errors import TracejitError, fail
-from tracejit.trace import places
-from tracejit.trace.eager import EAGER, Eager
-from tracejit.trace.tensor import TENSORS
+from tracejit.trace.recording.eager import EAGER, Eager
+from tracejit.trace.source import places
+from tracejit.trace.tensor.tensor import TENSORS
 
 
 def check_eager(mode: Callable[[], Any]) -> Callable[[], None]:

@@ -17,8 +17,8 @@ _MOST_UNITS = 8
 # Objects/lnotab_notes.txt of CPython 3.10: at most 254 bytes of code a pair.
 _MOST_BYTES = 254
 PACKAGES = (
-    "api", "autodiff", "cache", "codegen", "compiler", "debug", "eager", "ir", "ops", "passes",
-    "runtime", "schedule", "specialise", "support", "trace",
+    "api", "autodiff", "cache", "compiler", "debug", "eager", "ir", "loops", "ops", "passes",
+    "runtime", "specialise", "support", "targets", "text", "trace",
 )  # fmt: skip
 OWN = tuple(f"tracejit.{package}.*" for package in PACKAGES)
 """Patterns of the modules that a debugger skips: all of tracejit but its kernels."""

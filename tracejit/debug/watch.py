@@ -24,7 +24,7 @@ from tracejit.debug.ranges import Range, is_event, is_finite, numbers_in, premis
 from tracejit.debug.user_lines import Files, UserLine, user_lines
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.words import file_name
-from tracejit.trace import places
+from tracejit.trace.source import places
 
 
 class Event(NamedTuple):

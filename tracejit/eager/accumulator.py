@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tracejit.autodiff.request import like
-from tracejit.autodiff.tangent import tangents
+from tracejit.autodiff.forward.tangent import tangents
+from tracejit.autodiff.request.request import like
 from tracejit.eager.targets import (
     NONE,
     leaves_of,
@@ -18,15 +18,15 @@ from tracejit.eager.targets import (
 )
 from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, type_of
-from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.ops.base.forms import as_array, as_element, as_scalar
 from tracejit.support.errors import fail
 from tracejit.support.words import a
-from tracejit.trace import places
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.tape_window import Window
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import leaves_like, unflatten
-from tracejit.trace.variable import Variable, current_recorder, read_leaf
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.tape_window import Window
+from tracejit.trace.recording.variable import Variable, current_recorder, read_leaf
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import leaves_like, unflatten
+from tracejit.trace.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from tracejit.eager.targets import Nones, NumbersT, Recorded, RecordedT, Zeros

@@ -17,26 +17,26 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tracejit.autodiff.adjoint import gradients
-from tracejit.autodiff.linearity import LinearMap
-from tracejit.autodiff.request import like
-from tracejit.autodiff.tangent import tangents
+from tracejit.autodiff.forward.linearity import LinearMap
+from tracejit.autodiff.forward.tangent import tangents
+from tracejit.autodiff.request.request import like
+from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.compiler.kernel import Kernel
 from tracejit.compiler.pipeline import Recorded
 from tracejit.eager.traced_call import Derivative, Direction, Extent, RecordedDerivative, TracedCall
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Origin
-from tracejit.ops.branches import DECIDE
-from tracejit.ops.marker_ops import is_ruled
-from tracejit.passes.dce import needed_nodes
-from tracejit.passes.extract import extract
-from tracejit.passes.join import Tree
+from tracejit.ops.control.branches import DECIDE
+from tracejit.ops.control.marker_ops import is_ruled
+from tracejit.passes.framework.dce import needed_nodes
+from tracejit.passes.framework.extract import extract
+from tracejit.passes.framework.join import Tree
 from tracejit.runtime.single_flight import Mutex
-from tracejit.trace.decisions import Failed, Hidden
-from tracejit.trace.eager import EAGER, eager_tensor, snapshot
-from tracejit.trace.forks import reopened
-from tracejit.trace.record import Recording
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.recording.decisions import Failed, Hidden
+from tracejit.trace.recording.eager import EAGER, eager_tensor, snapshot
+from tracejit.trace.recording.forks import reopened
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.tensor.tensor import Tensor
 
 # The most recordings of one derivative that are kept, one for each branch of its rules.
 LIMIT = 64

@@ -8,14 +8,14 @@ import numpy as np
 
 from tracejit.eager.targets import tensor_of
 from tracejit.ir.types import type_of
-from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
+from tracejit.ops.control.marker_ops import OVERRIDE, Marker, stop
 from tracejit.support.errors import fail
 from tracejit.support.words import a
-from tracejit.trace import places
-from tracejit.trace.eager import eager_tensor
-from tracejit.trace.record import current_recording
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.variable import current_recorder, strong_array
+from tracejit.trace.recording.eager import eager_tensor
+from tracejit.trace.recording.record import current_recording
+from tracejit.trace.recording.variable import current_recorder, strong_array
+from tracejit.trace.source import places
+from tracejit.trace.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike

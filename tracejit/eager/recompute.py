@@ -21,20 +21,20 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.autodiff.adjoint import gradients
-from tracejit.autodiff.linearity import LinearMap
-from tracejit.autodiff.tangent import tangents
+from tracejit.autodiff.forward.linearity import LinearMap
+from tracejit.autodiff.forward.tangent import tangents
+from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.eager.window_gradient import compiled_gradients
-from tracejit.ops.marker_ops import OVERRIDE, LinearCall, Marker
+from tracejit.ops.control.marker_ops import OVERRIDE, LinearCall, Marker
 from tracejit.support.errors import fail
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.capture.contents import array_copy, can_change, same_contents
-from tracejit.trace.eager import EAGER
-from tracejit.trace.replays import RegionRun
-from tracejit.trace.tape_window import Sieve, Sight, Window
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import flatten, map_tree, unflatten
-from tracejit.trace.variable import read_leaf
+from tracejit.trace.guards.contents import array_copy, can_change, same_contents
+from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.replays import RegionRun
+from tracejit.trace.recording.tape_window import Sieve, Sight, Window
+from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.structure.trees import flatten, map_tree, unflatten
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 
 def recompute_eagerly(

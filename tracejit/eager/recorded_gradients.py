@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tracejit.autodiff.adjoint import gradients as differentiate
+from tracejit.autodiff.reverse.adjoint import gradients as differentiate
 from tracejit.eager.targets import (
     NONE,
     Reads,
@@ -18,13 +18,13 @@ from tracejit.eager.targets import (
 )
 from tracejit.ir.graph import Value
 from tracejit.support.errors import fail
-from tracejit.trace import places
-from tracejit.trace.eager import EAGER
-from tracejit.trace.record import current_recording
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.tape_window import Whole
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.variable import Variable
+from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.record import current_recording
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.tape_window import Whole
+from tracejit.trace.recording.variable import Variable
+from tracejit.trace.source import places
+from tracejit.trace.tensor.tensor import Tensor
 
 
 @places.at_the_users_line

@@ -1,7 +1,7 @@
 from typing import Any, overload
 
 from tracejit.eager.targets import NONE, Nones, NumbersT, Recorded, RecordedT, Zeros
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor.tensor import Tensor
 
 @overload
 def gradients(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tracejit.autodiff.request import stays
+from tracejit.autodiff.request.request import stays
 from tracejit.eager.targets import (
     NONE,
     leaves_of,
@@ -23,14 +23,14 @@ from tracejit.eager.window_gradient import gradient_rows, source_gradients, unit
 from tracejit.ir.graph import Value
 from tracejit.support.errors import fail, without_frames
 from tracejit.support.words import a
-from tracejit.trace import places
-from tracejit.trace.eager import EAGER
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.tape_window import Window
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import LEAF, flatten, unflatten
-from tracejit.trace.variable import Variable, current_recorder
-from tracejit.trace.writes import refusal_behind
+from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.tape_window import Window
+from tracejit.trace.recording.variable import Variable, current_recorder
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import LEAF, flatten, unflatten
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
+from tracejit.trace.tensor.writes import refusal_behind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from tracejit.autodiff.request import like, ones_like, stays
+from tracejit.autodiff.request.request import like, ones_like, stays
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
-from tracejit.ops.forms import as_array, as_element
+from tracejit.ops.base.forms import as_array, as_element
 from tracejit.support.errors import fail
 from tracejit.support.words import a
-from tracejit.trace import places
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import LEAF, Structure, flatten, keep
-from tracejit.trace.variable import Variable
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.variable import Variable
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import LEAF, Structure, flatten, keep
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 if TYPE_CHECKING:
-    from tracejit.trace.arraylike import ArrayMethods
+    from tracejit.trace.tensor.arraylike import ArrayMethods
 
 Reads = Callable[[Variable], Sequence[Value]]
 Differentiate = Callable[

@@ -11,17 +11,17 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tracejit.codegen.branches import UNRECORDED
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import HANDLE
-from tracejit.ops.marker_ops import OVERRIDE, LinearCall, Marker
+from tracejit.ops.control.marker_ops import OVERRIDE, LinearCall, Marker
 from tracejit.support.errors import fail
-from tracejit.trace.decisions import Decisions, Failed, Hidden
-from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
-from tracejit.trace.events import Event
-from tracejit.trace.mutable_attributes import Attribute
-from tracejit.trace.tape_window import Sieve, Sight
-from tracejit.trace.tensor import Tensor
+from tracejit.targets.numpy.text.branches import UNRECORDED
+from tracejit.trace.recording.decisions import Decisions, Failed, Hidden
+from tracejit.trace.recording.eager import EAGER, eager_tensor, handle_tensor
+from tracejit.trace.recording.events import Event
+from tracejit.trace.recording.mutable_attributes import Attribute
+from tracejit.trace.recording.tape_window import Sieve, Sight
+from tracejit.trace.tensor.tensor import Tensor
 
 # So often a derivative is recorded for one call whose kernel decides otherwise, by rounding.
 TRIES = 8

@@ -14,27 +14,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.adjoint import gradients
-from tracejit.autodiff.batch import Batch
-from tracejit.autodiff.request import like, ones_like
+from tracejit.autodiff.batch.batch import Batch
+from tracejit.autodiff.request.request import like, ones_like
+from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.compiler.kernel import make_kernel
 from tracejit.compiler.pipeline import Recorded
 from tracejit.eager.targets import Reads, filled, gradients_by, sums_by
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import ArrayType
-from tracejit.ops.marker_ops import inputs_of, is_ruled
-from tracejit.passes.dce import needed_nodes
-from tracejit.passes.extract import extract
+from tracejit.ops.control.marker_ops import inputs_of, is_ruled
+from tracejit.passes.framework.dce import needed_nodes
+from tracejit.passes.framework.extract import extract
 from tracejit.support.errors import UnsupportedError
 from tracejit.support.memo import Table
-from tracejit.trace import places
-from tracejit.trace.eager import EAGER, eager_tensor
-from tracejit.trace.record import Recording, current_recording
-from tracejit.trace.recorder import Recorder
-from tracejit.trace.tape_window import Window
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.variable import Variable
+from tracejit.trace.recording.eager import EAGER, eager_tensor
+from tracejit.trace.recording.record import Recording, current_recording
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.tape_window import Window
+from tracejit.trace.recording.variable import Variable
+from tracejit.trace.source import places
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 
 class WindowGradient(NamedTuple):

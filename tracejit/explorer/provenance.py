@@ -1,6 +1,6 @@
 """Provenance: the place in the user's code that each statement and expression of a module is from.
 
-A kernel that has its graph is generated once more with marks (`codegen/marks.py`), and its syntax
+A kernel that has its graph is generated once more with marks (`text/marks.py`), and its syntax
 tree compared with that of its text: each mark tells the node of the expression that stands there in
 the text. Of a kernel that was loaded as text, the comments tell the statement of each line.
 """
@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tracejit.codegen.marks import PREFIX
 from tracejit.ir.graph import Node
 from tracejit.ir.location import Location
 from tracejit.support.parsing import parse
+from tracejit.text.marks import PREFIX
 
 _CITED = re.compile(r"( +)# (.+?):(\d+)(?:  (.*?))?(?:    \[(.*)\])?")
 _DIGITS = re.compile(r"\d+")

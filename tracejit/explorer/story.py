@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 from tracejit.ir.graph import Node
 from tracejit.runtime.dispatch import Entry
-from tracejit.trace.capture.descriptions import described
-from tracejit.trace.signature import Leaf
+from tracejit.trace.arguments.signature import Leaf
+from tracejit.trace.guards.descriptions import described
 
 
 class ShownKernel(Protocol):

@@ -18,8 +18,8 @@ from tracejit.explorer.highlight import Span, split_at_lines
 from tracejit.ir.location import Location
 from tracejit.support.parsing import parse
 from tracejit.support.words import file_name, printable
-from tracejit.trace.places import SourceFile, source_file
-from tracejit.trace.positions import Extent, extent_of
+from tracejit.trace.source.places import SourceFile, source_file
+from tracejit.trace.source.positions import Extent, extent_of
 
 NO_TEXT = "# the text of this line is not known"
 Files = Mapping[Location, tuple[str, int]]

@@ -14,10 +14,10 @@ from tracejit.ir.dims import Dim
 from tracejit.ir.types import ArrayType
 from tracejit.runtime.dispatch import Entry, numpy_generator
 from tracejit.support.words import a
-from tracejit.trace.capture.descriptions import described
-from tracejit.trace.capture.guards import is_told_by_equality
-from tracejit.trace.signature import NUMBERS, Leaf
-from tracejit.trace.trees import MAPPINGS, SEQUENCES, Structure
+from tracejit.trace.arguments.signature import NUMBERS, Leaf
+from tracejit.trace.guards.descriptions import described
+from tracejit.trace.guards.guards import is_told_by_equality
+from tracejit.trace.structure.trees import MAPPINGS, SEQUENCES, Structure
 
 UNLIKE = '''
 def _unlike(name, given, wanted):

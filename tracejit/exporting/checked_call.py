@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.codegen.expressions import Expressions
-from tracejit.codegen.source import to_source
 from tracejit.exporting.argument_checks import UNLIKE, Checks
 from tracejit.exporting.parameters import Parameters
 from tracejit.exporting.spelling import Names, inside, is_atom, scalar_name
@@ -22,9 +20,11 @@ from tracejit.ir.graph import Constant
 from tracejit.ir.types import ArrayType
 from tracejit.runtime.dispatch import Answers, Entry
 from tracejit.support.words import a, is_name
-from tracejit.trace.capture.descriptions import described
-from tracejit.trace.signature import NUMBERS, Leaf
-from tracejit.trace.trees import LEAF, Structure
+from tracejit.targets.numpy.text.expressions import Expressions
+from tracejit.text.source import to_source
+from tracejit.trace.arguments.signature import NUMBERS, Leaf
+from tracejit.trace.guards.descriptions import described
+from tracejit.trace.structure.trees import LEAF, Structure
 
 
 class CallText(NamedTuple):

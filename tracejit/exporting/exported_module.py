@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tracejit.codegen.expressions import import_lines
-from tracejit.codegen.header import entry_lines
-from tracejit.codegen.lines import broken
 from tracejit.compiler.kernel import Kernel
 from tracejit.exporting.checked_call import CallText
-from tracejit.ops.op import OPS
+from tracejit.ops.base.op import OPS
 from tracejit.support.words import in_docstring
+from tracejit.targets.numpy.text.expressions import import_lines
+from tracejit.text.header import entry_lines
+from tracejit.text.lines import broken
 
 DOCSTRING_END = '\n"""\n'
 MOST_BAKED = 40

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.request import Request
+from tracejit.autodiff.request.request import Request
 from tracejit.cache.key import constants_bytes, seal
 from tracejit.cache.standalone import write_all
 from tracejit.exporting.checked_call import Baked, CallText, call_text
@@ -33,17 +33,17 @@ from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.specialise.specialiser import Specialiser
 from tracejit.support.errors import TracejitError
 from tracejit.support.options import Options
-from tracejit.trace.capture.access_paths import AccessPath, Labels
-from tracejit.trace.capture.conditions import Condition
-from tracejit.trace.capture.descriptions import described
-from tracejit.trace.capture.guards import HasContents, Is, SameValue
-from tracejit.trace.decisions import Failed, Hidden
-from tracejit.trace.draws import is_generator
-from tracejit.trace.events import Event
-from tracejit.trace.mutable_attributes import Attribute
-from tracejit.trace.signature import Call, signature_of
-from tracejit.trace.trees import LEAF
-from tracejit.trace.variable import Variable
+from tracejit.trace.arguments.signature import Call, signature_of
+from tracejit.trace.guards.access_paths import AccessPath, Labels
+from tracejit.trace.guards.conditions import Condition
+from tracejit.trace.guards.descriptions import described
+from tracejit.trace.guards.guards import HasContents, Is, SameValue
+from tracejit.trace.recording.decisions import Failed, Hidden
+from tracejit.trace.recording.events import Event
+from tracejit.trace.recording.mutable_attributes import Attribute
+from tracejit.trace.recording.variable import Variable
+from tracejit.trace.structure.draws import is_generator
+from tracejit.trace.structure.trees import LEAF
 
 GLOBAL = "the global "
 

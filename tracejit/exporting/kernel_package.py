@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from tracejit.cache.key import kernel_name, seal, verify_text
 from tracejit.cache.standalone import SUFFIXES
-from tracejit.codegen.lines import broken
 from tracejit.exporting.stubs import Stub, declared, stub_imports
 from tracejit.support.errors import fail
 from tracejit.support.words import is_name
-from tracejit.trace import places
+from tracejit.text.lines import broken
+from tracejit.trace.source import places
 from tracejit.version import __version__
 
 INIT = "__init__"

@@ -9,8 +9,8 @@ from typing import Any
 
 from tracejit.exporting.spelling import Names, has_text, is_atom
 from tracejit.runtime.dispatch import Entry
-from tracejit.trace.signature import Leaf
-from tracejit.trace.trees import LEAF, paths
+from tracejit.trace.arguments.signature import Leaf
+from tracejit.trace.structure.trees import LEAF, paths
 
 PARAMETER = inspect.Parameter
 STARS = (PARAMETER.VAR_POSITIONAL, PARAMETER.VAR_KEYWORD, PARAMETER.VAR_KEYWORD)

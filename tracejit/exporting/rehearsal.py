@@ -20,9 +20,9 @@ from tracejit.runtime.dispatch import numpy_generator
 from tracejit.specialise.kernel_table import CompiledCall
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.parsing import parse
-from tracejit.trace.capture.exactness import is_exactly
-from tracejit.trace.signature import Call, Leaf, TensorSpec, call_arguments, signature_of
-from tracejit.trace.trees import Structure, flatten
+from tracejit.trace.arguments.signature import Call, Leaf, TensorSpec, call_arguments, signature_of
+from tracejit.trace.guards.exactness import is_exactly
+from tracejit.trace.structure.trees import Structure, flatten
 
 SIZE = 12
 """The size of a dimension that may have any."""

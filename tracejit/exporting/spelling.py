@@ -15,11 +15,11 @@ import numpy as np
 
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.words import a, attribute, is_name
-from tracejit.trace import places
-from tracejit.trace.capture.descriptions import described
-from tracejit.trace.capture.exactness import ATOMS
-from tracejit.trace.signature import Leaf
-from tracejit.trace.trees import MAPPINGS, SEQUENCES, Structure
+from tracejit.trace.arguments.signature import Leaf
+from tracejit.trace.guards.descriptions import described
+from tracejit.trace.guards.exactness import ATOMS
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import MAPPINGS, SEQUENCES, Structure
 
 
 class Names:

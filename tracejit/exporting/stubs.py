@@ -13,14 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tracejit.codegen.lines import WIDTH, broken
 from tracejit.exporting.checked_call import CallText
 from tracejit.exporting.spelling import scalar_name
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.runtime.dispatch import Entry, Output, numpy_generator
 from tracejit.support.words import identifier
-from tracejit.trace.signature import Leaf
-from tracejit.trace.trees import Structure
+from tracejit.text.lines import WIDTH, broken
+from tracejit.trace.arguments.signature import Leaf
+from tracejit.trace.structure.trees import Structure
 
 ANY = "Any"
 PARAMETER = inspect.Parameter

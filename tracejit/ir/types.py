@@ -164,6 +164,9 @@ class ArrayType:
 HANDLE: Final = ArrayType((), np.dtype(object), "handle")
 
 
+FLOATING = frozenset((np.dtype("f4"), np.dtype("f8")))
+
+
 def dtype_letters(dtype: np.dtype[Any]) -> str:
     """The short spelling of a dtype: f8, i4, b1, c16."""
     letters: str = dtype.str.lstrip("<>|=")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ops.op import HANDLERS
+from tracejit.ops.base.op import HANDLERS
 
 
 def handler_of(function: Any) -> Callable[..., Any] | None:
@@ -22,6 +22,6 @@ def handler_of(function: Any) -> Callable[..., Any] | None:
         import_module("tracejit.ops.scipy")
         handler = HANDLERS.get(function)
     if handler is None and str(getattr(function, "__module__", "")).startswith("numpy.polynomial"):
-        import_module("tracejit.ops.series")
+        import_module("tracejit.ops.calculus.series")
         handler = HANDLERS.get(function)
     return handler

@@ -19,14 +19,14 @@ import numpy as np
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import canonical
 from tracejit.runtime.identity import Identity, NotApart
-from tracejit.trace.capture.conditions import Guards
-from tracejit.trace.capture.guard import Difference, Guard
-from tracejit.trace.capture.guards import HasDtype, OfType
-from tracejit.trace.draws import is_generator
-from tracejit.trace.free_dimensions import FreeSizes
-from tracejit.trace.mutable_attributes import Attribute
-from tracejit.trace.signature import Call, Leaf
-from tracejit.trace.trees import LEAF, HasStructure, Structure, construction
+from tracejit.trace.arguments.free_dimensions import FreeSizes
+from tracejit.trace.arguments.signature import Call, Leaf
+from tracejit.trace.guards.conditions import Guards
+from tracejit.trace.guards.guard import Difference, Guard
+from tracejit.trace.guards.guards import HasDtype, OfType
+from tracejit.trace.recording.mutable_attributes import Attribute
+from tracejit.trace.structure.draws import is_generator
+from tracejit.trace.structure.trees import LEAF, HasStructure, Structure, construction
 
 ENTRY = "<tracejit entry"
 NO_LEAF = "0"

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.support.words import joined
-from tracejit.trace.capture.guard import Difference, Sentence
-from tracejit.trace.draws import is_generator
-from tracejit.trace.signature import Call
+from tracejit.trace.arguments.signature import Call
+from tracejit.trace.guards.guard import Difference, Sentence
+from tracejit.trace.structure.draws import is_generator
 
 IDENTITY = Sentence(
     "identity",

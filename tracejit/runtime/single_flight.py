@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from tracejit.trace.signature import Call, is_alike
+from tracejit.trace.arguments.signature import Call, is_alike
 
 
 class Flight:

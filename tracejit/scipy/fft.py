@@ -14,7 +14,7 @@ from typing import Any
 import scipy.fft
 
 from tracejit.ops.scipy import fourier as fourier  # the records
-from tracejit.trace.namespaces import namespace, recordable
+from tracejit.trace.tensor.namespaces import namespace, recordable
 
 
 def _wrapped(value: Any) -> Any:

@@ -13,6 +13,6 @@ from __future__ import annotations
 import scipy.linalg
 
 from tracejit.ops.scipy import linalg as linalg  # the records
-from tracejit.trace.namespaces import namespace
+from tracejit.trace.tensor.namespaces import namespace
 
 __getattr__, __dir__ = namespace(scipy.linalg)

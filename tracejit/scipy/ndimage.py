@@ -12,6 +12,6 @@ from __future__ import annotations
 import scipy.ndimage
 
 from tracejit.ops.scipy import ndimage as ndimage  # the records
-from tracejit.trace.namespaces import namespace
+from tracejit.trace.tensor.namespaces import namespace
 
 __getattr__, __dir__ = namespace(scipy.ndimage)

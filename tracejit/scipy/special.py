@@ -14,7 +14,7 @@ from typing import Any
 import scipy.special
 
 from tracejit.ops.scipy import special as special  # the records
-from tracejit.trace.namespaces import namespace, recordable
+from tracejit.trace.tensor.namespaces import namespace, recordable
 
 
 def _wrapped(member: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import scipy.stats
 
 from tracejit.ops.scipy import stats as stats  # the records
-from tracejit.trace.namespaces import namespace, recordable, recorded_argument
+from tracejit.trace.tensor.namespaces import namespace, recordable, recorded_argument
 
 KINDS = tuple(
     type(family).__mro__[-2]

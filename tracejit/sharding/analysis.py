@@ -6,8 +6,8 @@ has a part of it, and the parts are combined at once, by the ufunc that the op n
 a value is the number of combinations before it, so everything of one level is computed between two
 rounds of combining.
 
-What an op does with axes it says itself (`tracejit/ops/axes.py`). Where it needs all rows at once
-the function is refused, at the user's line.
+What an op does with axes it says itself (`tracejit/ops/base/axes.py`). Where it needs all rows at
+once the function is refused, at the user's line.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, NoReturn
 from tracejit.ir.dims import Dim, dims_in, key_of, size_text
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.ops.axes import AxisRule, axis_rule
-from tracejit.ops.control_flow import ControlFlow
-from tracejit.ops.sized import arange
+from tracejit.ops.base.axes import AxisRule, axis_rule
+from tracejit.ops.base.sized import arange
+from tracejit.ops.control.control_flow import ControlFlow
 from tracejit.support.errors import fail
-from tracejit.trace import places
+from tracejit.trace.source import places
 
 MIXED = "_"
 PAIRS = "it pairs every row with every row"

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.location import NOWHERE
-from tracejit.ops.axes import axis_rule
-from tracejit.passes.rebuild import rebuild
+from tracejit.ops.base.axes import axis_rule
+from tracejit.passes.framework.rebuild import rebuild
 from tracejit.sharding.analysis import MIXED, row_axis
-from tracejit.trace.record import Recording
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.tensor.tensor import Tensor
 
 
 def expand_formulas(graph: Graph) -> Graph:

@@ -18,12 +18,12 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.location import Origin
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType
-from tracejit.ops.branches import DECIDE, ENSURE
-from tracejit.ops.sized import arange
-from tracejit.ops.weak import SIZE
-from tracejit.passes.driver import run_in_turn
-from tracejit.passes.emission import emit
-from tracejit.passes.rebuild import rebuild
+from tracejit.ops.base.sized import arange
+from tracejit.ops.control.branches import DECIDE, ENSURE
+from tracejit.ops.elementwise.weak import SIZE
+from tracejit.passes.framework.driver import run_in_turn
+from tracejit.passes.framework.emission import emit
+from tracejit.passes.framework.rebuild import rebuild
 from tracejit.runtime.dispatch import Output
 from tracejit.sharding.formulas import expand_formulas
 from tracejit.specialise.callee import Callee, SpecialisationRequest
@@ -31,8 +31,8 @@ from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.specialise.tracer import TRIES, Tracer
 from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.support.options import Options
-from tracejit.trace.decisions import Hidden
-from tracejit.trace.signature import Leaf
+from tracejit.trace.arguments.signature import Leaf
+from tracejit.trace.recording.decisions import Hidden
 
 INT: Final = ArrayType((), np.dtype("i8"), "weak")
 FIRST_ROW: Final = "first_row"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.passes.extract import extract
+from tracejit.passes.framework.extract import extract
 from tracejit.sharding.analysis import Analysis, has_rows
 
 Kind = Literal["argument", "block", "head", "combined", "kept", "constant"]

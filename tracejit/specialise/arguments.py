@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import HANDLE
-from tracejit.ops.forms import as_scalar
+from tracejit.ops.base.forms import as_scalar
 from tracejit.runtime.dispatch import check_apart
 from tracejit.runtime.identity import NotApart
 from tracejit.support.errors import fail
-from tracejit.trace import places
-from tracejit.trace.eager import EAGER, snapshot
-from tracejit.trace.memory import Written
-from tracejit.trace.record import Recording
-from tracejit.trace.signature import Call, Leaf
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import flatten
-from tracejit.trace.writes import PLAIN, USE_NAMESPACE
+from tracejit.trace.arguments.signature import Call, Leaf
+from tracejit.trace.recording.eager import EAGER, snapshot
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import flatten
+from tracejit.trace.tensor.memory import Written
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
+from tracejit.trace.tensor.writes import PLAIN, USE_NAMESPACE
 
 VAR_POSITIONAL = inspect.Parameter.VAR_POSITIONAL
 VAR_KEYWORD = inspect.Parameter.VAR_KEYWORD

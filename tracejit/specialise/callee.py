@@ -6,7 +6,14 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tracejit.autodiff.request import Answer, Request, derived, rebuild, selected, sources_of
+from tracejit.autodiff.request.request import (
+    Answer,
+    Request,
+    derived,
+    rebuild,
+    selected,
+    sources_of,
+)
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.sizes import Sizes
 from tracejit.runtime.dispatch import Entry, Space
@@ -16,14 +23,8 @@ from tracejit.support.errors import TracejitError
 from tracejit.support.garbage import collection_eased, collection_paused
 from tracejit.support.options import Options
 from tracejit.support.words import identifier
-from tracejit.trace.eager import EAGER
-from tracejit.trace.free_dimensions import SeenShapes
-from tracejit.trace.mutable_attributes import Attributes
-from tracejit.trace.record import Recording
-from tracejit.trace.refusals import none_caught
-from tracejit.trace.rerolling import reroll
-from tracejit.trace.reruns import Closing
-from tracejit.trace.signature import (
+from tracejit.trace.arguments.free_dimensions import SeenShapes
+from tracejit.trace.arguments.signature import (
     Call,
     bind_arguments,
     call_arguments,
@@ -31,10 +32,16 @@ from tracejit.trace.signature import (
     static_names,
     take_apart,
 )
-from tracejit.trace.tensor import TENSORS
-from tracejit.trace.trees import LEAF, flatten, map_tree
-from tracejit.trace.variable import read_leaf
-from tracejit.trace.wrapped import labelled, unwrapped
+from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.mutable_attributes import Attributes
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.reruns import Closing
+from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.rerolling.rerolling import reroll
+from tracejit.trace.source.refusals import none_caught
+from tracejit.trace.structure.trees import LEAF, flatten, map_tree
+from tracejit.trace.structure.wrapped import labelled, unwrapped
+from tracejit.trace.tensor.tensor import TENSORS
 
 
 class Form(enum.Enum):

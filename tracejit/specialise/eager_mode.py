@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tracejit.support.config import setting, source_of, watch
-from tracejit.trace.floating import RAISES, loudness
+from tracejit.trace.recording.floating import RAISES, loudness
 
 OPEN: dict[int, int] = {}
 """The number of open blocks of `eager`, by thread; empty but for them. Thread 0 stands for the

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from tracejit.compiler.kernel import Kernel
 from tracejit.explorer.story import Story
-from tracejit.ops.branches import DECIDE
+from tracejit.ops.control.branches import DECIDE
 from tracejit.runtime.dispatch import Entry
 from tracejit.runtime.single_flight import Mutex
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
@@ -29,10 +29,10 @@ from tracejit.specialise.reasons import (
 from tracejit.specialise.uncompiled import UncompiledCalls
 from tracejit.support.errors import TracejitWarning
 from tracejit.support.event_log import log
-from tracejit.trace import places
-from tracejit.trace.free_dimensions import Axis
-from tracejit.trace.reruns import CURE, Closing
-from tracejit.trace.signature import Call
+from tracejit.trace.arguments.free_dimensions import Axis
+from tracejit.trace.arguments.signature import Call
+from tracejit.trace.recording.reruns import CURE, Closing
+from tracejit.trace.source import places
 
 TOO_MANY = 5
 MEGABYTE = 2**20

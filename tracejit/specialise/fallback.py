@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tracejit.debug.notes import add_note, is_of_kernel
-from tracejit.ops.effects import CALLBACK
+from tracejit.ops.control.effects import CALLBACK
 from tracejit.runtime.identity import NotApart
 from tracejit.specialise import eager_mode
 from tracejit.specialise.arguments import check_containers, eager_source, write_plainly
@@ -29,16 +29,16 @@ from tracejit.support.errors import (
     placed,
     without_frames,
 )
-from tracejit.trace import places
-from tracejit.trace.decisions import Failed
-from tracejit.trace.eager import EAGER
-from tracejit.trace.places import PACKAGE
-from tracejit.trace.record import current_recording
-from tracejit.trace.tape_window import Whole
-from tracejit.trace.tensor import TENSORS
-from tracejit.trace.trees import flatten, map_tree
-from tracejit.trace.wrapped import has_wrapped_inside, unwrapped
-from tracejit.trace.writes import refusal_behind
+from tracejit.trace.recording.decisions import Failed
+from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.record import current_recording
+from tracejit.trace.recording.tape_window import Whole
+from tracejit.trace.source import places
+from tracejit.trace.source.places import PACKAGE
+from tracejit.trace.structure.trees import flatten, map_tree
+from tracejit.trace.structure.wrapped import has_wrapped_inside, unwrapped
+from tracejit.trace.tensor.tensor import TENSORS
+from tracejit.trace.tensor.writes import refusal_behind
 
 Outcome = tuple[Any, BaseException | None]
 """The answer of a call, or the error as the user sees it."""

@@ -10,7 +10,7 @@ from importlib import import_module
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from tracejit.autodiff.request import Request
+from tracejit.autodiff.request.request import Request
 from tracejit.compiler.kernel import Kernel
 from tracejit.debug.stepping import on_one_line
 from tracejit.explorer.source import Source
@@ -28,12 +28,12 @@ from tracejit.specialise.specialiser import Specialiser
 from tracejit.specialise.uncompiled import cause_of
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.options import Options, is_count, misfit, nearest
-from tracejit.trace import places
-from tracejit.trace.decisions import Failed
-from tracejit.trace.files import code_of
-from tracejit.trace.floating import QUIET, STATE
-from tracejit.trace.record import current_recording
-from tracejit.trace.signature import Call, inside_method, is_no_spec
+from tracejit.trace.arguments.signature import Call, inside_method, is_no_spec
+from tracejit.trace.recording.decisions import Failed
+from tracejit.trace.recording.floating import QUIET, STATE
+from tracejit.trace.recording.record import current_recording
+from tracejit.trace.source import places
+from tracejit.trace.source.files import code_of
 
 if TYPE_CHECKING:
     from tracejit.debug.profile import Profile

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 from tracejit.compiler.kernel import Kernel
 from tracejit.runtime.dispatch import Entry
 from tracejit.runtime.single_flight import Mutex
-from tracejit.trace.signature import Call
+from tracejit.trace.arguments.signature import Call
 
 
 class CompiledCall(NamedTuple):

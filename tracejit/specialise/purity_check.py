@@ -19,11 +19,11 @@ from tracejit.specialise.reasons import changed_by_itself
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.config import setting
 from tracejit.support.errors import TracejitError, Where, fail
-from tracejit.trace import places
-from tracejit.trace.capture.descriptions import described
-from tracejit.trace.capture.exactness import exact_key, is_own
-from tracejit.trace.capture.reads import reads_of
-from tracejit.trace.decisions import Failed
+from tracejit.trace.guards.descriptions import described
+from tracejit.trace.guards.exactness import exact_key, is_own
+from tracejit.trace.guards.reads import reads_of
+from tracejit.trace.recording.decisions import Failed
+from tracejit.trace.source import places
 
 LONGEST = 60
 SUSPECTS = {

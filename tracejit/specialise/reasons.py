@@ -20,10 +20,10 @@ from tracejit.specialise.sentences import READS, SENTENCES
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.errors import Where
 from tracejit.support.words import file_name, joined
-from tracejit.trace.capture.descriptions import described
-from tracejit.trace.capture.guard import Difference
-from tracejit.trace.free_dimensions import Axis
-from tracejit.trace.signature import Call, Leaf
+from tracejit.trace.arguments.free_dimensions import Axis
+from tracejit.trace.arguments.signature import Call, Leaf
+from tracejit.trace.guards.descriptions import described
+from tracejit.trace.guards.guard import Difference
 
 MOST_COMPARED = 32
 MOST_SAID = 3

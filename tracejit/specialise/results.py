@@ -9,26 +9,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.request import Answer, Request
+from tracejit.autodiff.request.request import Answer, Request
 from tracejit.compiler.kernel import Kernel
 from tracejit.compiler.pipeline import Recorded, one_of
 from tracejit.eager.call_operation import CallOp
 from tracejit.eager.traced_call import run_event
 from tracejit.ir.dims import Dim
 from tracejit.ir.location import Origin
-from tracejit.ops.branches import DECIDE, ENSURE
+from tracejit.ops.control.branches import DECIDE, ENSURE
 from tracejit.runtime.dispatch import Answers, Output
 from tracejit.support.errors import fail
 from tracejit.support.words import a
-from tracejit.trace.capture.exactness import ATOMS
-from tracejit.trace.eager import EAGER, snapshot
-from tracejit.trace.events import Event, lasting_events
-from tracejit.trace.record import Recording
-from tracejit.trace.selected import Selected
-from tracejit.trace.signature import leaf_names
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import LEAF, flatten, labels, unflatten
-from tracejit.trace.variable import read_leaf
+from tracejit.trace.arguments.signature import leaf_names
+from tracejit.trace.guards.exactness import ATOMS
+from tracejit.trace.recording.eager import EAGER, snapshot
+from tracejit.trace.recording.events import Event, lasting_events
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.structure.trees import LEAF, flatten, labels, unflatten
+from tracejit.trace.tensor.selected import Selected
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 Indices = tuple[int, ...]
 

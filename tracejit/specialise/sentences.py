@@ -1,9 +1,9 @@
 """The sentences in which `explain()` tells why a kernel was made, where the guard that failed does
-not know all: guards have sentences of their own (`trace/capture/guards.py`)."""
+not know all: guards have sentences of their own (`trace/guards/guards.py`)."""
 
 from __future__ import annotations
 
-from tracejit.trace.capture.guard import Sentence
+from tracejit.trace.guards.guard import Sentence
 
 SENTENCES = {
     one.row: one

@@ -15,9 +15,9 @@ from tracejit.specialise.eager_mode import is_disabled
 from tracejit.specialise.fallback import Fallback, Outcome, apart_from
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.specialise.specialiser import Specialiser
-from tracejit.trace.decisions import Failed
-from tracejit.trace.eager import EAGER
-from tracejit.trace.record import current_recording
+from tracejit.trace.recording.decisions import Failed
+from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.record import current_recording
 
 
 class SlowPath(NamedTuple):

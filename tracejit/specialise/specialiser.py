@@ -20,10 +20,10 @@ from tracejit.specialise.strict_mode import is_mistake, is_strict
 from tracejit.specialise.trace_tree import RecordedCall, Trace, TraceTree
 from tracejit.specialise.tracer import Tracer
 from tracejit.support.options import Options
-from tracejit.trace.eager import nobody_watches
-from tracejit.trace.free_dimensions import RanOnce
-from tracejit.trace.mutable_attributes import changes_by_others, others_lend
-from tracejit.trace.signature import NUMBERS
+from tracejit.trace.arguments.free_dimensions import RanOnce
+from tracejit.trace.arguments.signature import NUMBERS
+from tracejit.trace.recording.eager import nobody_watches
+from tracejit.trace.recording.mutable_attributes import changes_by_others, others_lend
 
 
 class Specialiser(NamedTuple):

@@ -21,8 +21,8 @@ from typing import Any
 
 from tracejit.support.config import setting
 from tracejit.support.errors import GraphError, NotImportableError, TracejitError, fail
-from tracejit.trace import places
-from tracejit.trace.places import PACKAGE
+from tracejit.trace.source import places
+from tracejit.trace.source.places import PACKAGE
 
 NOT_PROMISED = (FloatingPointError, Warning)
 

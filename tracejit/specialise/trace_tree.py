@@ -15,21 +15,21 @@ from tracejit.compiler.pipeline import Recorded
 from tracejit.eager.traced_call import Attempt, attempt, tensor_of_hidden
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import HANDLE
-from tracejit.passes.join import Misfit, Tree
+from tracejit.passes.framework.join import Misfit, Tree
 from tracejit.runtime.dispatch import Answers, drawing, numpy_generator
 from tracejit.runtime.identity import Identity
 from tracejit.runtime.single_flight import Mutex
 from tracejit.specialise.results import Finished
 from tracejit.support.errors import Where
+from tracejit.trace.arguments.signature import Call
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.decisions import Failed, Hidden
-from tracejit.trace.eager import EAGER, handle_tensor
-from tracejit.trace.mutable_attributes import Attribute, assigns_inexact
-from tracejit.trace.record import Recording
-from tracejit.trace.signature import Call
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import unflatten
-from tracejit.trace.variable import Variable
+from tracejit.trace.recording.decisions import Failed, Hidden
+from tracejit.trace.recording.eager import EAGER, handle_tensor
+from tracejit.trace.recording.mutable_attributes import Attribute, assigns_inexact
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.variable import Variable
+from tracejit.trace.structure.trees import unflatten
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 MAX_NODES = 50_000
 

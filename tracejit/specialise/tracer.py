@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from tracejit.autodiff.rules import RULES_FOR_NUMPY
+from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
 from tracejit.ir.graph import Value
 from tracejit.ir.step_sizes import NotForAllSteps
-from tracejit.ops.branches import ENSURE, may_raise
-from tracejit.passes.dce import needed_nodes
+from tracejit.ops.control.branches import ENSURE, may_raise
+from tracejit.passes.framework.dce import needed_nodes
 from tracejit.runtime.dispatch import numpy_generator
 from tracejit.runtime.identity import identity_of
 from tracejit.specialise.arguments import check_containers
@@ -22,28 +22,28 @@ from tracejit.support.cost_model import costs
 from tracejit.support.errors import TracejitError, Where
 from tracejit.support.options import Options
 from tracejit.support.progress import stage
+from tracejit.trace.arguments.free_dimensions import RanOnce
+from tracejit.trace.arguments.signature import NUMBERS, Call, Leaf
 from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.type_questions import refused_types
 from tracejit.trace.capture.walk import LEAVES, Lend
-from tracejit.trace.decisions import Failed
-from tracejit.trace.events import write_arguments
-from tracejit.trace.files import origin_of
-from tracejit.trace.free_dimensions import RanOnce
-from tracejit.trace.generators import RecordedGenerator
-from tracejit.trace.left_behind import Before, put_numbers
-from tracejit.trace.mutable_attributes import (
+from tracejit.trace.control_flow.open_loops import OpenLoops
+from tracejit.trace.recording.decisions import Failed
+from tracejit.trace.recording.events import write_arguments
+from tracejit.trace.recording.generators import RecordedGenerator
+from tracejit.trace.recording.left_behind import Before, put_numbers
+from tracejit.trace.recording.mutable_attributes import (
     Attribute,
     Escaped,
     Loan,
     is_lendable,
     let_go,
 )
-from tracejit.trace.open_loops import OpenLoops
-from tracejit.trace.record import Recording
-from tracejit.trace.recorded_matrix import RecordedMatrix
-from tracejit.trace.reruns import CannotClose, Learned, MustKeepApart
-from tracejit.trace.signature import NUMBERS, Call, Leaf
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.type_questions import refused_types
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.recorded_matrix import RecordedMatrix
+from tracejit.trace.recording.reruns import CannotClose, Learned, MustKeepApart
+from tracejit.trace.source.files import origin_of
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 TRIES = 20
 

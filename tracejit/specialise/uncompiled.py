@@ -19,8 +19,8 @@ from tracejit.runtime.single_flight import Mutex
 from tracejit.specialise.trace_tree import MAX_NODES
 from tracejit.support.errors import NotImportableError, TracejitError, TracejitWarning
 from tracejit.support.event_log import log
-from tracejit.trace import places
-from tracejit.trace.decisions import Failed
+from tracejit.trace.recording.decisions import Failed
+from tracejit.trace.source import places
 
 SECOND = 2
 RECORDED = "recorded {count} without keeping a kernel"

@@ -36,8 +36,8 @@ class Libraries:
 
 
 class Work:
-    """Time of operations, relative to an addition (schedule/blas_policy.py). Measured by `work` in
-    tests/benchmarks/cost_model.py."""
+    """Time of operations, relative to an addition (targets/numpy/plan/blas_policy.py). Measured by
+    `work` in tests/benchmarks/cost_model.py."""
 
     addition: Nanoseconds = 0.3
     """One element of a plain operation, such as an addition of arrays in the cache."""
@@ -56,9 +56,10 @@ class Work:
 
 
 class Tiles:
-    """Tiling: the chains that run tile by tile, and the size of a tile (schedule/tiling.py,
-    tile_axes.py, tile_loops.py). Measured by running seven workloads with tiles of 2 to 12 MiB, and
-    with products in tiles and whole: docs/notes/performance.md, "Memory, threads and the BLAS"."""
+    """Tiling: the chains that run tile by tile, and the size of a tile
+    (targets/numpy/plan/tiling.py, tile_axes.py, tile_loops.py). Measured by running seven workloads
+    with tiles of 2 to 12 MiB, and with products in tiles and whole: docs/notes/performance.md,
+    "Memory, threads and the BLAS"."""
 
     tiled_bytes: Bytes = 3 << 18
     """Smallest array that goes in tiles."""
@@ -92,10 +93,11 @@ class Tiles:
 
 
 class BlasThreads:
-    """Threads of the BLAS: the products that repay several (schedule/blas_policy.py). Measured on
-    two cores with OpenBLAS 0.3.27 to 0.3.31, idle and beside two busy processes: on two threads the
-    least time of a product of 0.1 to 0.5 ms was 0.6 to 0.8 of that on one, its median or 95th
-    percentile 5 to 2,000 times. `python -m tests.benchmarks.under_load` measures it again."""
+    """Threads of the BLAS: the products that repay several (targets/numpy/plan/blas_policy.py).
+    Measured on two cores with OpenBLAS 0.3.27 to 0.3.31, idle and beside two busy processes: on two
+    threads the least time of a product of 0.1 to 0.5 ms was 0.6 to 0.8 of that on one, its median
+    or 95th percentile 5 to 2,000 times. `python -m tests.benchmarks.under_load` measures it
+    again."""
 
     repaid_time: Nanoseconds = 500_000.0
     """Time on one thread from which a product repays the hand-over to a second."""
@@ -125,9 +127,9 @@ class BlasThreads:
 
 
 class Inlining:
-    """Inlining: the nodes written inside an expression (schedule/inline.py). Measured at 24 and 256
-    elements: below `inline_elements` an expression takes as long as statements in place, within
-    5 %. The others are chosen, for lines that read well."""
+    """Inlining: the nodes written inside an expression (targets/numpy/plan/inline.py). Measured at
+    24 and 256 elements: below `inline_elements` an expression takes as long as statements in place,
+    within 5 %. The others are chosen, for lines that read well."""
 
     inline_elements: Elements = 256
     """Smallest array that gets a statement of its own and may overwrite a free buffer."""
@@ -138,10 +140,11 @@ class Inlining:
 
 
 class Memory:
-    """Memory: the arrays that kernels hold (autodiff/residuals.py, codegen/release.py,
-    compiler/kernel.py, runtime/allocator.py, runtime/buffer_pool.py). Measured: `uncached_bytes`,
-    above which computing again is quicker than reading; docs/notes/performance.md, "Recomputing".
-    The others are chosen, so that there are few `del` and little is held that nobody reads."""
+    """Memory: the arrays that kernels hold (autodiff/partition/residuals.py,
+    targets/numpy/text/release.py, compiler/kernel.py, runtime/allocator.py,
+    runtime/buffer_pool.py). Measured: `uncached_bytes`, above which computing again is quicker than
+    reading; docs/notes/performance.md, "Recomputing". The others are chosen, so that there are few
+    `del` and little is held that nobody reads."""
 
     uncached_bytes: Bytes = 30_000_000
     """Largest array that is still in a cache when it is read again."""
@@ -176,8 +179,8 @@ class Memory:
 
 
 class Scalars:
-    """Numbers in the text (codegen/floats.py, codegen/constants.py). Measured by `scalars` and
-    `FORMS` in tests/benchmarks/cost_model.py. The last two are chosen."""
+    """Numbers in the text (targets/numpy/text/floats.py, targets/numpy/text/constants.py). Measured
+    by `scalars` and `FORMS` in tests/benchmarks/cost_model.py. The last two are chosen."""
 
     scalar_operation: Nanoseconds = 65.0
     """Arithmetic on two NumPy scalars."""

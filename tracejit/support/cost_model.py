@@ -47,9 +47,9 @@ from tracejit.support.code_costs import (
 
 
 class Sums:
-    """Sums as products with ones (passes/lower.py). Measured on rows and columns of 3 to 1,000
-    numbers: docs/notes/performance.md, "Forms of sums and numbers" and "Short rows and triangular
-    factors"; `vecdot_row` and `least_einsum_elements` by `FORMS` in
+    """Sums as products with ones (targets/numpy/lower/lower.py). Measured on rows and columns of 3
+    to 1,000 numbers: docs/notes/performance.md, "Forms of sums and numbers" and "Short rows and
+    triangular factors"; `vecdot_row` and `least_einsum_elements` by `FORMS` in
     tests/benchmarks/cost_model.py."""
 
     dense_row: Elements = 32
@@ -75,11 +75,12 @@ class Sums:
 
 
 class Rewrites:
-    """Cheaper operations with the same result (passes/rewrites.py, passes/contract.py,
-    passes/column_sums.py, autodiff/shift_invariance.py). Measured by `FORMS` in
-    tests/benchmarks/cost_model.py, and on `np.einsum` in docs/notes/performance.md, "Sums of
-    products". Chosen: `column_sum_depth` and `shifted_operations` to bound a search,
-    `most_known_index` and `most_folded_elements` for the memory they take."""
+    """Cheaper operations with the same result (passes/algebra/rewrites.py,
+    passes/algebra/contract.py, passes/algebra/column_sums.py,
+    autodiff/reverse/shift_invariance.py). Measured by `FORMS` in tests/benchmarks/cost_model.py,
+    and on `np.einsum` in docs/notes/performance.md, "Sums of products". Chosen: `column_sum_depth`
+    and `shifted_operations` to bound a search, `most_known_index` and `most_folded_elements` for
+    the memory they take."""
 
     least_logaddexp_elements: Elements = 512
     """Smallest array for which `logaddexp` is spelled out."""
@@ -115,11 +116,11 @@ class Rewrites:
 
 
 class Operations:
-    """Forms of single operations (ops/contractions.py, ops/products.py, ops/index_text.py,
-    ops/linalg.py, ops/triangles.py). Measured by `operations` and `FORMS` in
-    tests/benchmarks/cost_model.py, and on whole programs in docs/notes/performance.md, "Sums of
-    products", "Rows, choices and short reductions" and "Short rows and triangular factors".
-    Chosen, to bound a search: `few_factors`."""
+    """Forms of single operations (ops/linalg/contractions.py, ops/linalg/products.py,
+    ops/indexing/index_text.py, ops/linalg/linalg.py, ops/linalg/triangles.py). Measured by
+    `operations` and `FORMS` in tests/benchmarks/cost_model.py, and on whole programs in
+    docs/notes/performance.md, "Sums of products", "Rows, choices and short reductions" and "Short
+    rows and triangular factors". Chosen, to bound a search: `few_factors`."""
 
     view_call: Nanoseconds = 100.0
     """Making a view: transposed, or in another shape."""
@@ -154,19 +155,20 @@ class Operations:
 
 
 class Loops:
-    """Unrolled loops (autodiff/loop_vectorisation.py, passes/loop_products.py). Measured on
-    recurrences and mixtures, docs/notes/performance.md, "Loops and small products": as long as
-    calls cost more than arithmetic. Chosen: `vectorised_depth`, below Python's limit of recursion.
+    """Unrolled loops (autodiff/batch/loop_vectorisation.py, loops/bodies/loop_products.py).
+    Measured on recurrences and mixtures, docs/notes/performance.md, "Loops and small products": as
+    long as calls cost more than arithmetic. Chosen: `vectorised_depth`, below Python's limit of
+    recursion.
 
-    Loops of one node (passes/loop_stages.py). Measured on elementwise chains of rows of 256 to
-    16,384 numbers in 20 to 1,000 steps: for all steps at once they take a third to a half of the
+    Loops of one node (loops/bodies/loop_stages.py). Measured on elementwise chains of rows of 256
+    to 16,384 numbers in 20 to 1,000 steps: for all steps at once they take a third to a half of the
     time where a row has 4 KB or all fit the second-level cache, and twice to four times of it where
     neither holds. Chosen: `loop_bytes` and `tabled_steps`, for the memory they take.
 
-    Loops of Python's that become one node (trace/loop_search.py). Measured on the loops among the
-    workloads of tests/benchmarks, with arrays of 4 to 16,384 numbers: one node takes 0.7 to 1.1 of
-    the time of steps written out, of stencils on large arrays 1.3 to 2.4 of it: written out, their
-    slices are flat."""
+    Loops of Python's that become one node (trace/rerolling/loop_search.py). Measured on the loops
+    among the workloads of tests/benchmarks, with arrays of 4 to 16,384 numbers: one node takes 0.7
+    to 1.1 of the time of steps written out, of stencils on large arrays 1.3 to 2.4 of it: written
+    out, their slices are flat."""
 
     least_rolled_steps: Count = 8
     """Fewest steps of a loop that becomes one node, ..."""
@@ -210,7 +212,7 @@ class Loops:
 
 
 class LoopResiduals:
-    """Stacks of a loop for its derivative (passes/loop_residuals.py). Measured by `rows`
+    """Stacks of a loop for its derivative (loops/bodies/loop_residuals.py). Measured by `rows`
     in tests/benchmarks/cost_model.py, and on rows of 1 to 100,000 numbers that 1,000 steps write
     and read: writing a small row takes half the time of a ufunc, reading it a quarter."""
 
@@ -229,7 +231,7 @@ class LoopResiduals:
 
 
 class Layout:
-    """The order of axes, broadcasts, indices and slices (passes/layout_analysis.py,
+    """The order of axes, broadcasts, indices and slices (passes/layout/layout_analysis.py,
     flat_indices.py, flattening.py, sliding_windows.py, slice_updates.py). Measured for
     rows of 2 to 32 numbers in arrays that fit the cache, and, what tiles save, in larger ones:
     docs/notes/performance.md, "The long axis last" and "Parts of rows". Chosen: `tried_axes`,
@@ -308,10 +310,10 @@ class Layout:
 
 
 class Reassociation:
-    """Sums of products (passes/sum_of_products.py, passes/factoring.py, passes/coefficients.py,
-    passes/reassociate.py, passes/ranges.py). Known: a call of a ufunc takes as long as some 250
-    elements; docs/notes/performance.md, "Forms of sums and numbers". Chosen: all others, to bound a
-    search."""
+    """Sums of products (passes/algebra/sum_of_products.py, passes/algebra/factoring.py,
+    passes/algebra/coefficients.py, passes/algebra/reassociate.py, passes/algebra/ranges.py). Known:
+    a call of a ufunc takes as long as some 250 elements; docs/notes/performance.md, "Forms of sums
+    and numbers". Chosen: all others, to bound a search."""
 
     call_elements: Elements = 256
     """The overhead of the call of an elementwise operation, in elements."""

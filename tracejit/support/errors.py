@@ -418,7 +418,7 @@ ERRORS: dict[str, Row] = {
         GraphError,
         "{problem}.",
         "a graph satisfies the invariants of tracejit/ir/verify.py, a function those of "
-        "tracejit/codegen/bindings.py.",
+        "tracejit/targets/numpy/text/bindings.py.",
         "report it: this is a bug in tracejit, not in your code.",
     ),
     **GRADIENT_ERRORS,

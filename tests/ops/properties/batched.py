@@ -18,16 +18,16 @@ from tests.ops.cases import Case
 from tests.ops.program import Program, in_form, inner, is_floating, magnitude, quiet, zeros
 from tests.ops.properties.recorded import assert_close
 from tests.ops.properties.registry import sample_property
-from tracejit.autodiff.adjoint import gradients
-from tracejit.autodiff.batch import Batch
-from tracejit.autodiff.tangent import tangents
+from tracejit.autodiff.batch.batch import Batch
+from tracejit.autodiff.forward.tangent import tangents
+from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.ir.graph import Graph
 from tracejit.ir.types import type_of
-from tracejit.ops import sized  # noqa: F401
-from tracejit.ops.op import OPS
-from tracejit.passes.dce import drop_dead
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import flatten, unflatten
+from tracejit.ops.base import sized  # noqa: F401
+from tracejit.ops.base.op import OPS
+from tracejit.passes.framework.dce import drop_dead
+from tracejit.trace.structure.trees import flatten, unflatten
+from tracejit.trace.tensor.tensor import Tensor
 
 SIZE = 3
 

@@ -13,8 +13,8 @@ from tests.ops.program import quiet
 from tests.ops.properties.recorded import assert_same
 from tests.ops.properties.registry import sample_property
 from tracejit.ir.types import type_of
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import flatten, unflatten
+from tracejit.trace.structure.trees import flatten, unflatten
+from tracejit.trace.tensor.tensor import Tensor
 
 
 def is_strong(leaf: Any) -> bool:

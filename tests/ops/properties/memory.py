@@ -13,9 +13,9 @@ from tests.ops.cases import Case
 from tests.ops.program import is_input, quiet
 from tests.ops.properties.registry import sample_property
 from tracejit.ir.types import type_of
-from tracejit.trace.memory import Sealed, View
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import flatten, unflatten
+from tracejit.trace.structure.trees import flatten, unflatten
+from tracejit.trace.tensor.memory import Sealed, View
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 
 def is_array(leaf: Any) -> bool:

@@ -20,8 +20,8 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.printer import parse_graph, print_graph
 from tracejit.ir.types import type_of
 from tracejit.ir.verify import verify
-from tracejit.ops import sized  # noqa: F401
-from tracejit.ops.op import LIBRARIES, OPS
+from tracejit.ops.base import sized  # noqa: F401
+from tracejit.ops.base.op import LIBRARIES, OPS
 
 
 def assert_same(actual: Any, expected: Any) -> None:

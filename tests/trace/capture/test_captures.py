@@ -16,8 +16,8 @@ import tracejit as tj
 from tests.rows import each_row
 from tracejit.support.errors import ArgumentError
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.capture.reads import is_foreign
 from tracejit.trace.capture.walk import LEAVES
+from tracejit.trace.guards.reads import is_foreign
 
 NUMBER: Any = 1
 TABLE = np.arange(3.0)

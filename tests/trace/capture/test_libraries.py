@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.trace.capture.access_paths import OWN
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.libraries import is_of_library, kept_names, library_parts
+from tracejit.trace.guards.access_paths import OWN
 
 X = np.array([1.0, 2.0, 3.0])
 Case = tuple[Callable[[Any], Any], Callable[[], Any]]

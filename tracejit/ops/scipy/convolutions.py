@@ -14,9 +14,9 @@ import numpy as np
 import scipy.signal as ss
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.op import Op
-from tracejit.ops.products import conj
-from tracejit.ops.scipy.calls import linalg_op
+from tracejit.ops.base.op import Op
+from tracejit.ops.linalg.products import conj
+from tracejit.ops.scipy.base.calls import linalg_op
 
 _ALL = slice(None, None, -1)
 

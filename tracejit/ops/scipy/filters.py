@@ -17,10 +17,10 @@ import numpy as np
 import scipy.ndimage as nd
 
 from tracejit.ir.types import ArrayType
-from tracejit.ops import axes
-from tracejit.ops.batching import Moved
-from tracejit.ops.op import Op, defop
-from tracejit.ops.updates import with_at
+from tracejit.ops.base import axes
+from tracejit.ops.base.batching import Moved
+from tracejit.ops.base.op import Op, defop
+from tracejit.ops.indexing.updates import with_at
 
 _ALIASES = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wrap"}
 _ALL = slice(None)

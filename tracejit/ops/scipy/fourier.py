@@ -14,12 +14,12 @@ import numpy as np
 import scipy.fft as sf
 
 from tracejit.ir.types import ArrayType
-from tracejit.ops.axes import along_axes
-from tracejit.ops.batching import behind
-from tracejit.ops.creation import as_array, known
-from tracejit.ops.infer import answered, few, normalize_axis
-from tracejit.ops.op import Op, answer, defop
-from tracejit.ops.reductions import along
+from tracejit.ops.base.axes import along_axes
+from tracejit.ops.base.batching import behind
+from tracejit.ops.base.creation import as_array, known
+from tracejit.ops.base.infer import answered, few, normalize_axis
+from tracejit.ops.base.op import Op, answer, defop
+from tracejit.ops.reductions.reductions import along
 
 _OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 Plan = dict[str, Any]

@@ -9,12 +9,12 @@ import numpy as np
 import scipy.integrate as si
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops import axes
-from tracejit.ops.creation import as_array
-from tracejit.ops.infer import normalize_axis
-from tracejit.ops.op import Op, answer, composite
-from tracejit.ops.reductions import along
-from tracejit.ops.scipy.calls import along_one_axis, linalg_op
+from tracejit.ops.base import axes
+from tracejit.ops.base.creation import as_array
+from tracejit.ops.base.infer import normalize_axis
+from tracejit.ops.base.op import Op, answer, composite
+from tracejit.ops.reductions.reductions import along
+from tracejit.ops.scipy.base.calls import along_one_axis, linalg_op
 from tracejit.support.errors import fail
 
 

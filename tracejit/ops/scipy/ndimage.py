@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.ndimage as nd
 
-from tracejit.ops.creation import as_array, is_recorded
-from tracejit.ops.infer import normalize_axis
-from tracejit.ops.op import answer
+from tracejit.ops.base.creation import as_array, is_recorded
+from tracejit.ops.base.infer import normalize_axis
+from tracejit.ops.base.op import answer
 from tracejit.ops.scipy import filters
 from tracejit.ops.scipy.filters import OPERATIONS, options_of, sequence
 

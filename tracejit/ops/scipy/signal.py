@@ -8,12 +8,12 @@ import numpy as np
 import scipy.signal as ss
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops import axes
-from tracejit.ops.creation import as_array
-from tracejit.ops.infer import normalize_axis
-from tracejit.ops.op import Op, answer
+from tracejit.ops.base import axes
+from tracejit.ops.base.creation import as_array
+from tracejit.ops.base.infer import normalize_axis
+from tracejit.ops.base.op import Op, answer
 from tracejit.ops.scipy import convolutions
-from tracejit.ops.scipy.calls import along_one_axis, linalg_op
+from tracejit.ops.scipy.base.calls import along_one_axis, linalg_op
 
 __all__ = ["convolutions"]
 

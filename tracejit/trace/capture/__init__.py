@@ -1,1 +1,1 @@
-"""Captured state: the walk over what a function reads besides its arguments, and its guard."""
+"""Captured state: the walk over everything a function reads besides its arguments."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.trace.capture.reads import module_name
+from tracejit.trace.guards.reads import module_name
 
 
 class Ambient(NamedTuple):

@@ -41,20 +41,20 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.trace.capture.access_paths import CALL, CONTEXT_VALUE, STATE, AccessPath
 from tracejit.trace.capture.ambient import ambient_states
 from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
-from tracejit.trace.capture.conditions import Guards
 from tracejit.trace.capture.containers import visit_array, visit_buffer, visit_container
-from tracejit.trace.capture.contents import FEW, is_buffer, is_large, memory_of
 from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.functions import visit_function, visit_memory
-from tracejit.trace.capture.guards import Equal, Is, IsAlive, Never
 from tracejit.trace.capture.operands import REACHING
-from tracejit.trace.capture.reads import answers_once
 from tracejit.trace.capture.walk import LEAVES, Lend, Walk
-from tracejit.trace.draws import is_random, refusing_draws
-from tracejit.trace.sparse_products import is_sparse
+from tracejit.trace.guards.access_paths import CALL, CONTEXT_VALUE, STATE, AccessPath
+from tracejit.trace.guards.conditions import Guards
+from tracejit.trace.guards.contents import FEW, is_buffer, is_large, memory_of
+from tracejit.trace.guards.guards import Equal, Is, IsAlive, Never
+from tracejit.trace.guards.reads import answers_once
+from tracejit.trace.structure.draws import is_random, refusing_draws
+from tracejit.trace.structure.sparse_products import is_sparse
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))

@@ -14,11 +14,12 @@ from types import (
 )
 from typing import Any
 
-from tracejit.trace.capture.access_paths import CALL, AccessPath
-from tracejit.trace.capture.exactness import is_own
-from tracejit.trace.capture.guards import Equal, HasKeys, Is, Length, OfType, WithoutAttribute
 from tracejit.trace.capture.libraries import KEPT_NAMES, is_of_library, kept_names, library_parts
-from tracejit.trace.capture.reads import (
+from tracejit.trace.capture.walk import Walk
+from tracejit.trace.guards.access_paths import CALL, AccessPath
+from tracejit.trace.guards.exactness import is_own
+from tracejit.trace.guards.guards import Equal, HasKeys, Is, Length, OfType, WithoutAttribute
+from tracejit.trace.guards.reads import (
     LABELS,
     METHODS,
     TESTERS,
@@ -27,7 +28,6 @@ from tracejit.trace.capture.reads import (
     keeps_elements,
     module_name,
 )
-from tracejit.trace.capture.walk import Walk
 
 BUILTIN_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
 # Python calls these when an object is made or dropped, and those when it is shown.

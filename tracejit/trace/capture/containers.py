@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from tracejit.support.words import word_of
-from tracejit.trace.capture.access_paths import AccessPath
 from tracejit.trace.capture.classes import visit_instance
-from tracejit.trace.capture.contents import can_change, owner_of
-from tracejit.trace.capture.exactness import ATOMS
-from tracejit.trace.capture.guards import Equal, HasDtype, HasKeys, HasShape, Is, Length
-from tracejit.trace.capture.reads import is_foreign_module, module_name
 from tracejit.trace.capture.walk import Walk
+from tracejit.trace.guards.access_paths import AccessPath
+from tracejit.trace.guards.contents import can_change, owner_of
+from tracejit.trace.guards.exactness import ATOMS
+from tracejit.trace.guards.guards import Equal, HasDtype, HasKeys, HasShape, Is, Length
+from tracejit.trace.guards.reads import is_foreign_module, module_name
 
 
 def visit_container(walk: Walk, value: Any, held: AccessPath, name: str) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from tracejit.trace.capture.contents import chain_of
+from tracejit.trace.guards.contents import chain_of
 
 _holders: dict[int, dict[int, None]] = {}
 """Of each frozen array, by id, the lists of those that hold it."""

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.trace.capture.access_paths import CELL, GLOBAL, MODULE, AccessPath
-from tracejit.trace.capture.contents import CacheSnapshot, is_large
-from tracejit.trace.capture.exactness import ATOMS
-from tracejit.trace.capture.guard import is_empty
-from tracejit.trace.capture.guards import Equal, Is, Length, Remembers, Unbound
 from tracejit.trace.capture.operands import arrays_read
-from tracejit.trace.capture.reads import (
+from tracejit.trace.capture.walk import Walk
+from tracejit.trace.guards.access_paths import CELL, GLOBAL, MODULE, AccessPath
+from tracejit.trace.guards.contents import CacheSnapshot, is_large
+from tracejit.trace.guards.exactness import ATOMS
+from tracejit.trace.guards.guard import is_empty
+from tracejit.trace.guards.guards import Equal, Is, Length, Remembers, Unbound
+from tracejit.trace.guards.reads import (
     CLOSURE,
     ENVIRONMENT,
     LOOKUPS,
@@ -36,8 +37,7 @@ from tracejit.trace.capture.reads import (
     reads_of,
     value_of,
 )
-from tracejit.trace.capture.walk import Walk
-from tracejit.trace.draws import is_random
+from tracejit.trace.structure.draws import is_random
 
 CALLBACKS = "tracejit.api.callbacks"
 

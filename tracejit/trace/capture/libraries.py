@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from types import MemberDescriptorType
 from typing import Any
 
-from tracejit.trace.capture.access_paths import ATTRIBUTE, OWN, PathStep
-from tracejit.trace.capture.reads import LIBRARIES, module_name
+from tracejit.trace.guards.access_paths import ATTRIBUTE, OWN, PathStep
+from tracejit.trace.guards.reads import LIBRARIES, module_name
 
 # Attributes of C classes, by the name of the class.
 _IN_C = {

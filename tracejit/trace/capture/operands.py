@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.ops.op import DIRECT
-from tracejit.trace.bytecode import instructions
+from tracejit.ops.base.op import DIRECT
+from tracejit.trace.source.bytecode import instructions
 
 # Names by which code may reach what it does not spell.
 REACHING = frozenset(

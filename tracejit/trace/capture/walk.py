@@ -12,13 +12,13 @@ import numpy as np
 
 from tracejit.support.errors import fail
 from tracejit.support.words import a
-from tracejit.trace.capture.access_paths import ATTRIBUTE_IF_ANY, AccessPath
 from tracejit.trace.capture.ambient import module_of
-from tracejit.trace.capture.conditions import ConditionSet
-from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.freezing import FrozenArrays
-from tracejit.trace.capture.reads import LABELS
-from tracejit.trace.wrapped import is_of_dask, of_dask
+from tracejit.trace.guards.access_paths import ATTRIBUTE_IF_ANY, AccessPath
+from tracejit.trace.guards.conditions import ConditionSet
+from tracejit.trace.guards.exactness import ATOMS
+from tracejit.trace.guards.reads import LABELS
+from tracejit.trace.structure.wrapped import is_of_dask, of_dask
 
 LEAVES = 1000
 # What is one object to who hands it over: the methods of these classes do not change.

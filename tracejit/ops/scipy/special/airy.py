@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ops.op import Op
-from tracejit.ops.scipy.ufuncs import UNKNOWN, several, special
+from tracejit.ops.base.op import Op
+from tracejit.ops.scipy.base.ufuncs import UNKNOWN, several, special
 
 # Airy functions: https://dlmf.nist.gov/9.2.E1
 

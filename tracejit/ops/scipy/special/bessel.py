@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ops.creation import as_array
-from tracejit.ops.op import Op, Rule
-from tracejit.ops.scipy.ufuncs import UNKNOWN, function, is_complex, several, special
+from tracejit.ops.base.creation import as_array
+from tracejit.ops.base.op import Op, Rule
+from tracejit.ops.scipy.base.ufuncs import UNKNOWN, function, is_complex, several, special
 
 TERMS = 8
 

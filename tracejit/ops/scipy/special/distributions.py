@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ops.infer import ufunc_type
-from tracejit.ops.op import Op, defop
+from tracejit.ops.base.infer import ufunc_type
+from tracejit.ops.base.op import Op, defop
+from tracejit.ops.scipy.base.ufuncs import UNKNOWN, special
 from tracejit.ops.scipy.special.gamma import beta_density, gamma_density
-from tracejit.ops.scipy.ufuncs import UNKNOWN, special
 
 # Gamma, chi square and Poisson
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ops.exponential import LN2, LN10
-from tracejit.ops.op import composite
-from tracejit.ops.scipy.ufuncs import number, special
+from tracejit.ops.base.op import composite
+from tracejit.ops.elementwise.exponential import LN2, LN10
+from tracejit.ops.scipy.base.ufuncs import number, special
 
 DEGREE = math.pi / 180.0
 

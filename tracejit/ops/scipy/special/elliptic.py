@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ops.scipy.ufuncs import several, special
+from tracejit.ops.scipy.base.ufuncs import several, special
 
 NEAR = 1e-3
 

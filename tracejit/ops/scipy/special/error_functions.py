@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ops.scipy.ufuncs import is_complex, special
+from tracejit.ops.scipy.base.ufuncs import is_complex, special
 
 SQRT_PI = math.sqrt(math.pi)
 SQRT_2 = math.sqrt(2.0)

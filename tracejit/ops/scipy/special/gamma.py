@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ops.creation import as_array, known
-from tracejit.ops.op import Op, answer, defop
-from tracejit.ops.scipy.ufuncs import UNKNOWN, function, is_complex, sampled_type, special
+from tracejit.ops.base.creation import as_array, known
+from tracejit.ops.base.op import Op, answer, defop
+from tracejit.ops.scipy.base.ufuncs import UNKNOWN, function, is_complex, sampled_type, special
 
 # Gamma and polygamma
 

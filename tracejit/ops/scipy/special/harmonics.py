@@ -13,12 +13,12 @@ import numpy as np
 from scipy import special as sc
 
 from tracejit.ir.types import ArrayType
-from tracejit.ops import axes
-from tracejit.ops.batching import Moved, aligned
-from tracejit.ops.creation import as_array, known
-from tracejit.ops.infer import broadcast_shapes
-from tracejit.ops.op import Op, Rule, answer, defop
-from tracejit.ops.scipy.ufuncs import refusal
+from tracejit.ops.base import axes
+from tracejit.ops.base.batching import Moved, aligned
+from tracejit.ops.base.creation import as_array, known
+from tracejit.ops.base.infer import broadcast_shapes
+from tracejit.ops.base.op import Op, Rule, answer, defop
+from tracejit.ops.scipy.base.ufuncs import refusal
 
 HIGHEST = 2
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ops.creation import as_array, known
-from tracejit.ops.op import Op
-from tracejit.ops.scipy.ufuncs import UNKNOWN, function, special
+from tracejit.ops.base.creation import as_array, known
+from tracejit.ops.base.op import Op
+from tracejit.ops.scipy.base.ufuncs import UNKNOWN, function, special
 
 hyp0f1 = special(sc.hyp0f1, deriv=(UNKNOWN, lambda y, b, z: sc.hyp0f1(b + 1.0, z) / b))
 hyp1f1 = special(

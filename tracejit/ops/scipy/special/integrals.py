@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ops.scipy.ufuncs import UNKNOWN, is_complex, number, several, special
+from tracejit.ops.scipy.base.ufuncs import UNKNOWN, is_complex, number, several, special
 
 
 def _expn_slope(y: Any, n: Any, x: Any) -> Any:

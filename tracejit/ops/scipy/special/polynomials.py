@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ops.creation import as_array
-from tracejit.ops.op import Op, Rule, composite
-from tracejit.ops.scipy.ufuncs import UNKNOWN, function, number, special
+from tracejit.ops.base.creation import as_array
+from tracejit.ops.base.op import Op, Rule, composite
+from tracejit.ops.scipy.base.ufuncs import UNKNOWN, function, number, special
 
 
 def _below(n: Any) -> Any:

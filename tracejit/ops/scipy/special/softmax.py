@@ -9,11 +9,17 @@ import numpy as np
 from scipy import special as sc
 
 from tracejit.ir.types import ArrayType
-from tracejit.ops import axes
-from tracejit.ops.batching import Moved, aligned, behind
-from tracejit.ops.creation import as_array, known
-from tracejit.ops.infer import answered, answers, broadcast_shapes, normalize_axes, reduced_shape
-from tracejit.ops.op import Op, answer, defop
+from tracejit.ops.base import axes
+from tracejit.ops.base.batching import Moved, aligned, behind
+from tracejit.ops.base.creation import as_array, known
+from tracejit.ops.base.infer import (
+    answered,
+    answers,
+    broadcast_shapes,
+    normalize_axes,
+    reduced_shape,
+)
+from tracejit.ops.base.op import Op, answer, defop
 from tracejit.support.errors import fail
 
 Axis = tuple[int, ...] | None

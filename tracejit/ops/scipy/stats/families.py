@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ops.creation import as_array, is_recorded, type_in_call
-from tracejit.ops.op import answer
+from tracejit.ops.base.creation import as_array, is_recorded, type_in_call
+from tracejit.ops.base.op import answer
 
 Formula = Callable[..., Any]
 Bounds = tuple[Any, Any]

@@ -15,8 +15,8 @@ import numpy as np
 from scipy import special as sc
 from scipy import stats
 
-from tracejit.ops.creation import as_array, is_recorded
-from tracejit.ops.op import answer
+from tracejit.ops.base.creation import as_array, is_recorded
+from tracejit.ops.base.op import answer
 from tracejit.ops.scipy.stats.families import as_real, settled_form
 
 LOG_2PI = math.log(2 * math.pi)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import special as sc
 from scipy import stats
 
-from tracejit.ops.creation import as_array
-from tracejit.ops.op import answer
+from tracejit.ops.base.creation import as_array
+from tracejit.ops.base.op import answer
 from tracejit.ops.scipy.stats.families import as_real
 
 

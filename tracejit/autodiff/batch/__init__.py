@@ -1,0 +1,1 @@
+"""Batching: the graph of one element becomes the graph of a batch."""

@@ -1,0 +1,1 @@
+"""Forward mode, and the transpose of a linear graph."""

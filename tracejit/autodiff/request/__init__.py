@@ -1,0 +1,1 @@
+"""A request for derivatives, and the rules that users register."""

@@ -1,0 +1,1 @@
+"""The reverse pass: cotangents of a graph, of its loops and of its conditions."""

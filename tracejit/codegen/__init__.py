@@ -1,1 +1,0 @@
-"""From a Plan to the text of a module."""

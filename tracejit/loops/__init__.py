@@ -1,0 +1,1 @@
+"""Transformations of loop nodes, for every target."""

@@ -1,0 +1,1 @@
+"""Whole loops as operations on arrays."""

@@ -1,0 +1,1 @@
+"""Smaller loop bodies: merging, splitting, pruning and choosing residuals."""

@@ -1,0 +1,1 @@
+"""Polynomials, series, finite differences, interpolation and Fourier transforms."""

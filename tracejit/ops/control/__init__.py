@@ -1,0 +1,1 @@
+"""Loops, conditions, effects and gradient markers as operations."""

@@ -1,0 +1,50 @@
+"""Control flow: decisions on values, and the ends of traces.
+
+decide(x, outcome=True) is a decision: Python asked for a value while a function was recorded, and
+got this outcome. Everything after it in the graph was recorded for that outcome alone. In a graph
+that joins several traces (`passes/framework/join.py`), it has the `outcomes` of all, in the order
+in which their segments stand, and a `number`.
+
+leave(*values, path=0, results=2) is the end of a trace, whose number is `path`: its results, and
+after them its residuals.
+
+Both are written by `targets/numpy/text/branches.py`; neither has an expression of its own.
+
+ensure(x) computes a value that nothing reads: it may raise for some numbers, and the user's program
+may depend on that (`try: np.linalg.cholesky(a)`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit.ir.graph import Constant, Node
+from tracejit.ir.types import WEAK_TYPES, ArrayType
+from tracejit.ops.base.op import defop
+
+
+def may_raise(node: Node) -> bool:
+    """Return whether NumPy raises an error for some numbers of these types: functions of matrices
+    do, and elements by indices that are recorded."""
+    if node.op.elements == "taken":
+        return any(not isinstance(index, Constant) for index in node.operands[1:])
+    if node.op.statements is not None:
+        return False
+    return "linalg." in node.op.template([value.type for value in node.operands], node.params)
+
+
+def _outcome(x: ArrayType, **params: Any) -> ArrayType:
+    outcomes = params.get("outcomes") or (params["outcome"],)
+    return WEAK_TYPES[type(outcomes[0])]
+
+
+DECIDE = defop(name="decide", infer=_outcome, vjp=(), source="{0}", effect=True)
+LEAVE = defop(
+    name="leave",
+    infer=lambda *values, **params: WEAK_TYPES[bool],
+    vjp=(),
+    source="{operands}",
+    effect=True,
+)
+ENSURE = defop(name="ensure", infer=lambda x: WEAK_TYPES[bool], vjp=(), source="{0}", effect=True)
+AS_INTEGER = defop(name="as_integer", infer=lambda x: WEAK_TYPES[int], vjp=(), source="int({0})")

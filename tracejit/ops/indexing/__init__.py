@@ -1,0 +1,1 @@
+"""Reading and writing at an index: slices, masks, gathers, scatters."""

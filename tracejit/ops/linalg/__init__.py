@@ -1,0 +1,1 @@
+"""Products, factorisations, norms and solvers of numpy.linalg."""

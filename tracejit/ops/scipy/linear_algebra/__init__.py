@@ -1,0 +1,1 @@
+"""Operations on functions of scipy.linalg, one file a family."""

@@ -1,0 +1,1 @@
+"""Operations that rearrange, join, pad or build arrays and compute nothing."""

@@ -1,0 +1,1 @@
+"""Means, quantiles, covariances, histograms and sampling."""

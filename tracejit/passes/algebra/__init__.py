@@ -1,0 +1,1 @@
+"""Passes that rewrite formulas; each states the rounding that it allows."""

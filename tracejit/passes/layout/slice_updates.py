@@ -1,0 +1,231 @@
+'''In-place slice updates: an array put together of its own edges and a new inside is the array with
+that part replaced, and so is the sum of the edges of a cotangent in zeros and of what falls inside.
+
+Replacing writes into the array itself where nothing reads the old one any more, so that the edges
+of a state need not move from step to step. What was the inside before and something more is added
+or subtracted there. Only the sign of a zero may change besides the last bits of sums, whose terms
+come in another order.
+
+IR in -> IR out:
+
+>>> from tracejit.ir.printer import parse_graph, print_graph
+>>> from tracejit.ops.base.op import OPS
+>>> from tracejit.passes.framework.dce import drop_dead
+>>> graph = parse_graph("""graph f(x: f8[9], c: f8[7]) -> z: f8[9]
+...   u    f8[9] = exp x
+...   a    f8[1] = getitem u  index=(('slice', None, 1, None),)
+...   b    f8[7] = getitem u  index=(('slice', 1, -1, None),)
+...   b_1  f8[7] = add b c
+...   d    f8[1] = getitem u  index=(('slice', -1, None, None),)
+...   z    f8[9] = concatenate a b_1 d  axis=0
+... """, OPS)
+>>> print(print_graph(drop_dead(update_slices(graph))), end="")
+graph f(x: f8[9], c: f8[7]) -> z: f8[9]
+  u  f8[9] = exp x
+  z  f8[9] = add_item u c  index=(('slice', 1, 8, None),) unique=True
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.passes.framework.emission import emit, is_real, made_by, readers_of
+from tracejit.passes.framework.rebuild import rebuild
+from tracejit.passes.layout.slices import Area, Part, area_of, has_area, index_of, parents
+from tracejit.support.cost_model import costs
+
+
+class SliceUpdate(NamedTuple):
+    """`base`, but that a part is `inside`, None where it is zero, and that `others` are added."""
+
+    base: Value
+    area: Area
+    inside: Value | None
+    others: Sequence[Part]
+
+
+def update_slices(graph: Graph) -> Graph:
+    """`graph` with arrays that differ from another in their inside alone as updates of it."""
+    updates = _Search(graph).updates()
+    if not updates:
+        return graph
+    changes = {node: _change(update) for node, update in updates.items()}
+    known: dict[Value, Value] = {}
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        known.update(zip(node.operands, operands, strict=True))
+        if node not in updates:
+            return None
+        return (_updated(new, node, updates[node], changes[node], known),)
+
+    return rebuild(graph, rewrite)
+
+
+def _updated(
+    graph: Graph,
+    node: Node,
+    update: SliceUpdate,
+    change: tuple[str, Value] | None,
+    known: dict[Value, Value],
+) -> Value:
+    """The value that an update is, where `known` are the values of the new graph and `change` is
+    what the part that was there before is changed by."""
+    base, inside = known[update.base], update.inside
+    index = index_of(update.area, base.type.shape)
+    name = "set_item"
+    value = graph.constant(base.type.dtype.type(0)) if inside is None else known[inside]
+    if change is not None:
+        name, value = change[0], known[change[1]]
+    whole = emit(graph, node, name, (base, value), index=index, unique=True)
+    for other, area in update.others:
+        index = index_of(area, base.type.shape)
+        whole = emit(graph, node, "add_slice", (whole, known[other]), index=index)
+    return whole
+
+
+def _change(update: SliceUpdate) -> tuple[str, Value] | None:
+    """The value that the inside adds to or subtracts from the old part."""
+    inside = update.inside
+    made = None if inside is None else made_by(inside, "add", "subtract")
+    if inside is None or made is None:
+        return None
+    name = f"{made.op.name}_item"
+    for before, value in (made.operands, made.operands[::-1])[: 1 + (made.op.name == "add")]:
+        if value.type is inside.type and Part(update.base, update.area) in parents(before):
+            return name, value
+    return None
+
+
+class _Search:
+    """The updates of a graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.nodes = graph.nodes
+        self.uses = readers_of(graph)
+        self.last = {value: k for k, node in enumerate(graph.nodes) for value in node.operands}
+        self.last.update(dict.fromkeys(graph.outputs, len(graph.nodes)))
+
+    def updates(self) -> dict[Node, SliceUpdate]:
+        """The nodes that make an array which is another but for its inside, each with that."""
+        found: dict[Node, SliceUpdate] = {}
+        inner: set[Node] = set()
+        for number in range(len(self.nodes) - 1, -1, -1):
+            node = self.nodes[number]
+            if node in inner or node.region:
+                continue
+            update = None
+            if node.op.name == "concatenate" and is_real(node.results[0]):
+                update = self._joined(node, number)
+            elif node.op.name == "add_slice" and is_real(node.results[0]):
+                update = self._added(node, inner)
+            if update is not None:
+                found[node] = update
+        return found
+
+    def _joined(self, node: Node, number: int) -> SliceUpdate | None:
+        """The slice update that a concatenation is; None where it is none."""
+        parts = list(self._pieces(node, node, tuple(0 for _ in node.results[0].type.shape)))
+        if not 1 < len(parts) <= costs().most_joined_parts or not all(
+            has_area(part) for part in parts
+        ):
+            return None
+        base, own = _owner(parts, node.results[0])
+        others = [part for part in parts if part not in own]
+        if base is None or len(others) != 1 or others[0].value.type.dtype != base.type.dtype:
+            return None
+        is_nested = len(parts) > len(node.operands)
+        if self.last[base] >= number or (base.node is None and not is_nested):
+            return None
+        return SliceUpdate(base, others[0].area, others[0].value, ())
+
+    def _pieces(self, node: Node, end: Node, start: tuple[int, ...]) -> Iterator[Part]:
+        """The values that are joined, also by the joins that `node` alone reads."""
+        axis = node.params["axis"]
+        offset = list(start)
+        for value in node.operands:
+            shape = value.type.shape
+            made = made_by(value, "concatenate")
+            if made is not None and self._is_inner(value, end):
+                yield from self._pieces(made, end, tuple(offset))
+            else:
+                area = tuple((first, first + n) for first, n in zip(offset, shape, strict=True))
+                yield Part(value, area)
+            offset[axis] += shape[axis]
+
+    def _added(self, node: Node, inner: set[Node]) -> SliceUpdate | None:
+        """The slice update that is added up in zeros, of which the edges are those of another
+        array; `inner` has the nodes that are part of a longer sum."""
+        parts = []
+        chain = node
+        while chain.op.name == "add_slice":
+            inner.add(chain)
+            whole, value = chain.operands
+            parts.append((value, chain.params["index"]))
+            made = made_by(whole, "add_slice", "put_slice")
+            if made is None or not self._is_inner(whole, node):
+                return None
+            chain = made
+        if len(chain.operands) != 1 or len(parts) > costs().most_joined_parts - 1:
+            return None
+        parts.append((chain.operands[0], chain.params["index"]))
+        whole = node.results[0]
+        placed = []
+        for value, index in reversed(parts):
+            area = area_of(index, whole.type.shape)
+            if area is None or not has_area(Part(value, area)):
+                return None
+            placed.append(Part(value, area))
+        base, own = _owner(placed, whole)
+        area = None if base is None else _uncovered([part.area for part in own], whole.type.shape)
+        if base is None or area is None:
+            return None
+        rest = [part for part in placed if part not in own]
+        inside = next((part for part in rest if part.area == area), None)
+        others = [part for part in rest if part is not inside]
+        return SliceUpdate(base, area, None if inside is None else inside.value, others)
+
+    def _is_inner(self, value: Value, reader: Node) -> bool:
+        """Return whether nothing but `reader`, in the same part of the function, needs `value`."""
+        node = value.node
+        if node is None or self.uses[value] > 1:
+            return False
+        place = node.region, node.segment, node.tapes
+        return place == (reader.region, reader.segment, reader.tapes)
+
+
+def _owner(parts: Sequence[Part], whole: Value) -> tuple[Value | None, list[Part]]:
+    """The array like `whole` of which most parts are the very parts, and these."""
+    owners: dict[Value, list[Part]] = {}
+    for part in parts:
+        for value, area in parents(part.value):
+            if value.type is whole.type and area == part.area:
+                owners.setdefault(value, []).append(part)
+    base = max(owners, key=lambda value: len(owners[value]), default=None)
+    return base, [] if base is None else owners[base]
+
+
+def _uncovered(areas: Sequence[Area], shape: Sequence[int]) -> Area | None:
+    """The part of an array that areas which do not overlap leave, if it is one area."""
+    bounds = [
+        sorted({0, n, *(bound for area in areas for bound in area[axis])})
+        for axis, n in enumerate(shape)
+    ]
+    covered = np.zeros([len(one) - 1 for one in bounds], int)
+    for area in areas:
+        covered[
+            tuple(
+                slice(one.index(first), one.index(last))
+                for (first, last), one in zip(area, bounds, strict=True)
+            )
+        ] += 1
+    free = np.argwhere(covered == 0)
+    if covered.max() > 1 or not free.size:
+        return None
+    first, last = free.min(axis=0), free.max(axis=0) + 1
+    if np.prod(last - first) != len(free):
+        return None
+    return tuple((one[a], one[b]) for one, a, b in zip(bounds, first, last, strict=True))

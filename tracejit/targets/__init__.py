@@ -1,0 +1,1 @@
+"""Targets: each turns a graph into the text of a module."""

@@ -1,0 +1,1 @@
+"""The NumPy target: lowering, the plan of a function, and its text."""

@@ -1,0 +1,1 @@
+"""Passes that choose NumPy's fastest calls for a graph."""

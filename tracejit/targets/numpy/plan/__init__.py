@@ -1,0 +1,1 @@
+"""The plan of a function: statements, buffers, tiles and the order of both."""

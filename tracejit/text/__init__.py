@@ -1,0 +1,1 @@
+"""Python text, whatever the target: statements, parentheses, line breaks, headers."""

@@ -1,0 +1,1 @@
+"""The signature of a call: types, static values and free dimensions."""

@@ -1,0 +1,1 @@
+"""Loops and conditions as nodes: explicit ones, and `while` loops of Python."""

@@ -1,0 +1,1 @@
+"""The recorder: calls of NumPy become nodes of a graph."""

@@ -1,0 +1,65 @@
+"""Numbers that Python reads while a function is recorded: `float(lr)`, `math.sqrt(2.0 * lr)`.
+
+What is made of constants, of Python numbers and NumPy scalars that are arguments, and of sizes is
+known in the call that is recorded. To read it is to go by these arguments: each becomes a guard of
+the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from tracejit.ir.graph import Constant, Value
+from tracejit.ops.control.marker_ops import IDENTITY, OVERRIDE
+from tracejit.ops.elementwise.weak import SIZE
+
+
+def origins_of(value: Value) -> set[Value] | None:
+    """The inputs and sizes that `value` is computed from: none where it is made of constants alone.
+    None where a draw or a callback is among what computes it, or where an array or NumPy scalar has
+    gone through a marker, which may stand for something that is differentiated by."""
+    pending, met, found = [value], {value}, set[Value]()
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Constant):
+            continue
+        if one.node is None or one.node.op is SIZE:
+            found.add(one)
+            continue
+        if one.node.op.effect:
+            return None
+        if one.node.op in (OVERRIDE, IDENTITY) and one.type.form != "weak":
+            return None
+        pending += [x for x in one.node.operands if x not in met]
+        met.update(one.node.operands)
+    return found
+
+
+def readable_origins(recording: Any, value: Value) -> set[Value] | None:
+    """The inputs and sizes that a value is computed from, if Python may read the value under guards
+    on them without losing a derivative. None where it may not."""
+    origins = origins_of(value)
+    if not origins:
+        return origins
+    if value.type.form == "array":
+        return None
+    if any(window.knows(value) for window in recording.windows):
+        return None
+    known = all(one in recording.known or one in recording.scalars for one in origins)
+    if recording.reopened_by is not None:
+        known = all(one in recording.known for one in origins)
+    return origins if known else None
+
+
+def note_reads(recording: Any, origins: Collection[Value]) -> None:
+    """Python goes by these arguments and sizes from here. A derivative that is recorded for one
+    call of a kernel is for this call alone."""
+    recording.decisions.has_read |= recording.reopened_by is not None
+    for one in origins:
+        if one.node is not None:
+            int(one.node.params["value"])
+    for one in recording.graph.inputs:
+        if one in origins and one not in recording.reads:
+            known = recording.known if one in recording.known else recording.scalars
+            recording.reads[one] = known[one], recording.here()

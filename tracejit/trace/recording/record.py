@@ -1,0 +1,450 @@
+"""A recording: the graph that the Tensors of one run of a user's function append to.
+
+Nothing is computed while recording: `Recording.record` infers types and emits a node. What Python
+may read without freezing anything is the value of a weak number (`Recording.read`); a read
+becomes a guard of the kernel. A recording belongs to one thread and ends with the function;
+Tensors that outlive it are refused.
+
+What the function reads besides its arguments becomes a hidden argument of the kernel: captured
+arrays, eager Tensors, and Variables, which have one value after another here as they are assigned.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.location import NOWHERE, Location
+from tracejit.ir.subgraph import Placeholder
+from tracejit.ir.types import HANDLE, ArrayType, type_of
+from tracejit.ops.base.creation import as_array
+from tracejit.ops.base.op import Op
+from tracejit.ops.control.control_flow import ControlFlow
+from tracejit.ops.control.marker_ops import OVERRIDE, Marker, stop
+from tracejit.ops.elementwise.weak import SIZE
+from tracejit.ops.indexing.updates import as_update, set_item
+from tracejit.support.errors import TracejitError, Where, fail
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.views import view_between
+from tracejit.trace.recording.active import active as active
+from tracejit.trace.recording.active import outside_recordings as outside_recordings
+from tracejit.trace.recording.decisions import FROZEN, Decisions, Hidden, Unknown
+from tracejit.trace.recording.events import Event
+from tracejit.trace.recording.floating import STATE, Handling
+from tracejit.trace.recording.namer import Namer
+from tracejit.trace.recording.numbers import note_reads, origins_of, readable_origins
+from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.scipy_calls import ON_TAPE, value_refused
+from tracejit.trace.recording.tape_window import Window
+from tracejit.trace.source import places
+from tracejit.trace.source.leaks import check_bodies
+from tracejit.trace.tensor.memory import owner_of_view, seal
+from tracejit.trace.tensor.tensor import TENSORS, Tensor, tensor_of
+
+KNOWN_FRAMES = 4
+"""The number of frames of tracejit between the user's frame and the question for its place."""
+NOT_SEEN: tuple[list[Window], tuple[int, ...]] = [], ()
+
+
+def current_recording() -> Recording | None:
+    """The recording that runs on this thread, if any."""
+    return active.stack[-1] if active.stack else None
+
+
+class Recording(Recorder):
+    """One run of a function under the recorder; one that `keeps_apart` takes nothing for equal,
+    one that `rolls_sizes` rolls loops in which sizes differ from step to step."""
+
+    def __init__(
+        self, name: str, captures: Captures | None = None, forced: Sequence[Any] = ()
+    ) -> None:
+        """A recording of the function `name`, which reads `captures` besides its arguments. The
+        first decisions have the outcomes `forced`."""
+        super().__init__(Graph(name))
+        self.hidden: dict[int, Hidden] = {}
+        self.decisions = Decisions(self.graph, self.hidden, forced)
+        self.captures = captures
+        self.versions: dict[int, list[Value]] = {}
+        self.events: list[Event] = []
+        self.thread = threading.get_ident()
+        self.reopened_by: tuple[int, int] | None = None
+        self.open = True
+        self.forward = 0
+        self.keeps_apart = self.rolls_sizes = False
+        self.apart: tuple[int, ...] = ()
+        self.moved: dict[Value, Value] = {}
+        self.loop_notes: list[Any] = []
+        self.reads: dict[Value, tuple[Any, Where | None]] = {}
+        self.scalars: dict[Value, Any] = {}
+        self.in_order: set[Value] = set()
+        self.gone: set[Value] = set()
+        self.relied_on: set[Value] = set()
+        self.handling = Handling()
+        self.loops: Any = None
+        self.trail: list[Node] | None = None
+        self._namer = Namer(self.graph)
+
+    def __enter__(self) -> Recording:
+        self.handling = Handling()  # it may go on at another moment than it was made at
+        active.stack.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        active.stack.remove(self)
+
+    def stand_in(self, example: Any) -> Tensor:
+        """As every recorder; nothing that is computed from it has numbers."""
+        result = super().stand_in(example)
+        self.decisions.prefix.hide(result._value)
+        return result
+
+    def argument(self, name: str, type: ArrayType, known: Any = None) -> Tensor:
+        """A new input as a Tensor; `known` is what it stands for in this run."""
+        value = self.graph.add_input(name, type)
+        if type_of(known) is type.in_numbers or type is HANDLE:
+            self.decisions.given[value] = known
+        is_array = isinstance(known, np.ndarray) and not isinstance(known, Tensor)
+        if type.form == "weak":
+            self.known[value] = known
+        elif not is_array or known.flags.c_contiguous:
+            self.in_order.add(value)
+        return Tensor(value, self)
+
+    def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+        """`op` applied to Tensors, arrays and numbers: a Tensor, or a tuple of them."""
+        if not self.open or threading.get_ident() != self.thread:
+            self.check_alive()
+        handling = self.handling
+        if STATE() is not handling.state or warnings.filters is not handling.filters:
+            handling.check_change(self.here)
+        if self.moved or self.substitutes:
+            values = tuple([self.lift(operand) for operand in operands])
+        else:
+            values = tuple(
+                [
+                    x._held
+                    if type(x) in TENSORS and x._owner is None and x._recording is self
+                    else self.lift(x)
+                    for x in operands
+                ]
+            )
+        if self.assigned_values and self.logs:
+            self.note_uses(values)
+        if op is set_item:
+            op, values = as_update(values, params)
+        try:
+            types = op.result_types([value.type for value in values], params)
+        except TracejitError:
+            raise
+        except (ValueError, TypeError, IndexError) as error:
+            raise self.misfit(op, values, params, error) from None
+        if types[0].form == "weak" and op is not SIZE and self._knows(op, values):
+            try:
+                number = op.evaluate(*map(self.known_value, values), **params)
+            except (ArithmeticError, ValueError):
+                number = None
+            if type_of(number) is not types[0]:  # or it raises again, for these numbers alone
+                return op.evaluate(*map(self.read, values), **params)
+            node = self._emit(op, values, params, types)
+            self.known[node.results[0]] = number
+        else:
+            node = self._emit(op, values, params, types)
+        if len(node.results) == 1:
+            tensor = tensor_of(node.results[0], self)
+            if op.view_of is not None:
+                tensor._owner = owner_of_view(tensor, op, operands, params)
+            return tensor
+        return tuple(Tensor(value, self) for value in node.results)
+
+    def _knows(self, op: Op, values: Sequence[Value]) -> bool:
+        """Return whether an op on these numbers can be computed now: none depends on a draw."""
+        if op.effect or isinstance(op, ControlFlow):
+            return False
+        return all(isinstance(value, Constant) or value in self.known for value in values)
+
+    def _emit(
+        self, op: Op, values: tuple[Value, ...], params: dict[str, Any], types: Sequence[ArrayType]
+    ) -> Node:
+        """The node in the graph, and in every window that sees it."""
+        seen, tapes = self._seen(op, values, params) if self.windows else NOT_SEEN
+        graph, before = self.graph, len(self.graph.nodes)
+        tapes = (*tapes, -before) if self.keeps_apart else tapes + self.apart
+        node = graph.emit(op, values, params, types, self._locate(), self.region, tapes)
+        if self.trail is not None:
+            self.trail.append(node)
+        if len(graph.nodes) > before:
+            for window in seen:
+                window.add(node)
+        else:
+            self.shared.update(node.results)
+        return node
+
+    def _seen(
+        self, op: Op, values: tuple[Value, ...], params: dict[str, Any]
+    ) -> tuple[list[Window], tuple[int, ...]]:
+        """The windows that see an operation, and their numbers."""
+        inputs = values[params["outputs"] :] if op is OVERRIDE else values
+        seen = [window for window in self.windows if window.sees(inputs)]
+        return seen, tuple([window.number for window in seen])
+
+    def copy(
+        self, node: Node, operands: tuple[Value, ...], where: Location | None, region: int
+    ) -> Node:
+        """A node of the graph applied to other operands, at its end and in a region of its own."""
+        seen, tapes = self._seen(node.op, operands, node.params)
+        seen = [window for window in seen if window.sees(node.results)]
+        made = self.graph.copy_node(node, operands, where=where, region=region, tapes=tapes)
+        for window in seen:
+            window.add(made)
+        if self.trail is not None:
+            self.trail.append(made)
+        return made
+
+    def lift(self, operand: Any) -> Value:
+        """The value of an operand: a Tensor's own, a Variable's now, or a constant."""
+        if type(operand) in TENSORS:
+            if operand._recording is not self:
+                return self._foreign(operand)
+            value: Value = operand._value
+            if self.moved:
+                value = self.moved.get(value, value)
+            if self.substitutes and value in self.substitutes:
+                value = self.substitutes[value]
+            return value
+        if type(operand) in (list, tuple):
+            operand = as_array(operand)
+            if type(operand) in TENSORS:
+                return self.lift(operand)
+        kind = type_of(operand)
+        if kind is None:
+            read = getattr(type(operand), "__tracejit_read__", None)
+            if read is not None:
+                return self.lift(read(operand))
+            return self.lift(self.plain_operand(operand))
+        if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
+            raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
+        if type(operand) is np.ndarray and self.captures is not None:
+            sources = self.captures.sources_of(operand)
+            if sources:
+                return self._captured(operand, kind, sources)
+        return self.graph.constant(operand)
+
+    def _captured(
+        self, array: np.ndarray, kind: ArrayType, sources: Sequence[tuple[str, np.ndarray]]
+    ) -> Value:
+        """The input for a captured array, or an operation on it for a view; `sources` are captured
+        in the same memory. A view that cannot be expressed is an input of its own."""
+        for name, source in sources:
+            view = None if source is array else view_between(source, array)
+            whole = None if view is None else type_of(source)
+            if view is not None and whole is not None:
+                return self.lift(view.of(Tensor(self.hide(source, name, whole), self)))
+        return self.hide(array, sources[0][0], kind)
+
+    def _foreign(self, tensor: Tensor) -> Value:
+        """The input that stands for an eager Tensor; Tensors of other recordings are refused."""
+        tensor._recording.check_alive()
+        value = tensor._value
+        seal(tensor, "a Tensor that a recorded function has read")
+        if value.data is None:
+            other = tensor._recording.graph.name
+            raise fail("two-recordings", self.here(), function=self.graph.name, other=other)
+        return self.hide(value, self._label(tensor, "captured"), value.type, ".data")
+
+    def _label(self, thing: Any, otherwise: str) -> str:
+        """The name under which `thing` was captured."""
+        labels = self.captures.labels if self.captures is not None else {}
+        return labels.get(id(thing)) or otherwise
+
+    def hide(self, holder: Any, name: str, type: ArrayType, path: str = "") -> Value:
+        """The input for what `holder` holds: at each call it is read anew by `path`."""
+        known = self.hidden.get(id(holder))
+        if known is None:
+            known = self.hidden[id(holder)] = Hidden(self.graph.add_input(name, type), holder, path)
+        return known.value
+
+    # Variables
+
+    def version(self, variable: Any) -> Value:
+        """The value that a Variable has now."""
+        value = self.versions_of(variable)[-1]
+        return self.substitutes[value] if value in self.substitutes else value
+
+    def versions_of(self, variable: Any) -> list[Value]:
+        """The values that a Variable has had, from the one before the call on."""
+        known = self.versions.get(id(variable))
+        if known is None:
+            name = self._label(variable, variable.name or "variable")
+            value = self.hide(variable, name, variable.type, ".data")
+            known = self.versions[id(variable)] = [value]
+        return known
+
+    def assign(self, variable: Any, new: Any) -> None:
+        """Give a Variable the value of `new`, from here on; nothing flows from there."""
+        marker = Marker("assign", "assigned", stop)
+        value = self.lift(OVERRIDE(Tensor(self.lift(new), self), outputs=1, grad=marker))
+        versions = self.versions_of(variable)
+        value.name_result(versions[0].label)
+        versions.append(value)
+        self.events.append(Event(variable, None, [value]))
+
+    def effects(self) -> set[str]:
+        """The names of the operations with effects, and "events" where there are any."""
+        names = {node.op.name for node in self.graph.nodes if node.op.effect}
+        return names | {"events"} if self.events or self.writes else names
+
+    # Memory
+
+    def starts_in_order(self, value: Value) -> bool:
+        """Return whether an argument lies in C order, which is then checked at each call."""
+        if value in self.in_order:
+            self.relied_on.add(value)
+        return value in self.in_order
+
+    # What Python reads
+
+    def value_of(self, value: Value, call: str, fix: str, decides: bool = False) -> Any:
+        """The value of a number that is known in this call, read under a guard; what depends on
+        array data is refused."""
+        if value in self.known:
+            return self.read(value)
+        origins = readable_origins(self, value)
+        if origins is not None:
+            with suppress(Unknown):
+                number = self.decisions.number(value)
+                note_reads(self, origins)
+                return number
+        instead = "keep computing with NumPy, or return it and convert it outside the function."
+        raise self._needed(value, call, fix or instead)
+
+    def _needed(self, value: Value, call: str, fix: str, why: str = FROZEN) -> TracejitError:
+        name, type = self.name_of(value), value.type
+        call = call.format(name if name != "an array" else "t")
+        words = {"name": name, "type": type, "why": why}
+        return value_refused("value-needed", self.here(), call, fix, **words)
+
+    def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
+        """`convert` of what `value` is in this call: what is recorded from here on is recorded for
+        that outcome.
+
+        Raises ValueNeededError where it is not known: of what is only described, of one element of
+        a batch, of a cotangent.
+        """
+        if self.loops is not None:
+            if convert is bool:
+                return self.loops.decide(value, lambda one: self._decide(one, bool, call, fix))
+            self.loops.refuse_open(f"{call.format('a number')} in it")
+        return self._decide(value, convert, call, fix)
+
+    def _decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
+        """`decide` where no loop is open."""
+        if convert is not bool and value in self.known:
+            return convert(self.read(value))
+        if origins_of(value) == set():
+            return convert(self.decisions.prefix[value])
+        try:
+            return self.decisions.decide(Tensor(value, self), convert)
+        except Unknown as unknown:
+            raise self._needed(value, call, fix, unknown.why) from None
+
+    def differs_in_steps(self, value: Value) -> bool:
+        """Return whether a number is another at each step of a loop that is being recorded."""
+        return any(type(one) is Placeholder for one in origins_of(value) or ())
+
+    def numpy(self, value: Value) -> np.ndarray:
+        """Refused: there is no array yet."""
+        return np.array(self.value_of(value, "{}.numpy()", "return it from the function."))
+
+    def read(self, value: Value) -> Any:
+        """The number a weak value stands for; every argument it depends on becomes a guard."""
+        note_reads(self, origins_of(value) or ())
+        if self.reopened_by is not None:  # for another call than the one that was recorded
+            return self.decisions.number(value)
+        return self.known_value(value)
+
+    def known_value(self, value: Value) -> Any:
+        """The number a weak value or constant stands for in this run."""
+        return value.data if isinstance(value, Constant) else self.known[value]
+
+    def as_sources(self, values: Sequence[Value]) -> Sequence[Value]:
+        """As all recorders; nothing is differentiated by what Python has read for a number."""
+        for value in values:
+            if value in self.reads:
+                line, name = self.reads[value][1], self.name_of(value)
+                words = {"call": f"reading {name}", "name": name, "fix": ON_TAPE}
+                raise fail("taped", line or self.here(), **words)
+        return super().as_sources(values)
+
+    # Regions
+
+    @contextmanager
+    def recording_from(self, sources: Sequence[Tensor]) -> Iterator[list[Node]]:
+        """The nodes recorded meanwhile, complete at the end."""
+        start, nodes = len(self.graph.nodes), list[Node]()
+        yield nodes
+        nodes += self.graph.nodes[start:]
+
+    @contextmanager
+    def inside_region(self) -> Iterator[int]:
+        """Nodes recorded meanwhile belong to a new recompute region, unless one is open already."""
+        outer = self.region
+        if not outer:
+            self.regions += 1
+            self.region = self.regions
+        try:
+            yield self.region
+        finally:
+            self.region = outer
+
+    def move(self, places: Mapping[Value, Value]) -> None:
+        """Let Tensors stand for other values than those they were made with."""
+        self.moved = {old: places.get(new, new) for old, new in self.moved.items()} | dict(places)
+
+    def settle_names(self) -> None:
+        """Read the names that the user gave so far, and let go of the frames that have ended."""
+        self._namer.settle()
+
+    # The end
+
+    def check_alive(self) -> None:
+        """Raise LeakedTensorError after the end of the recording or on another thread."""
+        if not self.open:
+            raise fail("leaked", self.here(), function=self.graph.name)
+        if threading.get_ident() != self.thread:
+            raise fail("other-thread", self.here(), function=self.graph.name)
+
+    def finish(self, outputs: Sequence[Value]) -> Graph:
+        """End the recording: its graph with these outputs and every name the user gave."""
+        self._namer.finish()
+        self.open = False
+        self.graph.outputs = list(outputs)
+        if self.gone:
+            check_bodies(self.graph, self.gone)
+        self.graph.assign_names()
+        return self.graph
+
+    def abandon(self) -> None:
+        """End the recording without a graph."""
+        self._namer.forget()
+        self.open = False
+
+    def name_of(self, value: Value) -> str:
+        """The user's name for a value, for errors."""
+        self._namer.catch_up()
+        return super().name_of(value)
+
+    def _locate(self) -> Location | None:
+        if self.where is not None and not self.in_rule:
+            return None if self.where is NOWHERE else self.where
+        frame = places.user_frame(KNOWN_FRAMES)
+        if frame is None:
+            return None
+        place = self._namer.visit(frame, self.in_rule).location
+        note = self.where.note if self.where is not None else ""
+        return place._replace(note=note) if note else place

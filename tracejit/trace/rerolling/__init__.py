@@ -1,0 +1,1 @@
+"""Steps of a Python `for` loop, recorded one by one, become one loop node."""

@@ -1,0 +1,1 @@
+"""The user's source: files, lines, expressions, and errors that name them."""

@@ -1,0 +1,1 @@
+"""Nested arguments and results as flat lists of arrays, and back."""

@@ -1,0 +1,1 @@
+"""The Tensor, which stands for an array while a function is recorded."""

@@ -1,0 +1,109 @@
+"""Errors of calls that do not fit: the call in the user's spelling, the reason, and what was given.
+
+A rule of tracejit's may refuse what NumPy takes. An error says that NumPy refuses the call, too,
+only if NumPy does, when it is asked with zeros of the same shapes.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from types import MethodDescriptorType
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType
+from tracejit.support.errors import TracejitError, fail
+from tracejit.support.exceptions import shape_row
+from tracejit.trace.structure.trees import flatten, map_tree
+
+# NumPy is asked about calls whose operands have no more elements than this.
+MOST_ELEMENTS = 100_000
+_CALLED = re.compile(r"^[\w.<>]+\(\) ")
+_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
+
+
+def spelling(function: Any) -> str:
+    """A NumPy callable as users write it: `np.sum`, `ndarray.sum`, `indexing`."""
+    if function is operator.getitem:
+        return "indexing"
+    if function is operator.setitem:
+        return "assigning to elements"
+    if isinstance(function, MethodDescriptorType):
+        return f"ndarray.{function.__name__}"
+    if isinstance(function, tuple):
+        return f"{spelling(function[0])}.{function[1]}"
+    module = getattr(function, "__module__", None) or "numpy"
+    if isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function:
+        return f"the ufunc {function.__name__}"
+    name = getattr(function, "__name__", "") or type(function).__name__
+    return f"{module.replace('numpy', 'np', 1)}.{name}"
+
+
+def call_error(
+    recorder: Any,
+    function: Any,
+    error: Exception,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> TracejitError:
+    """The user's error for a call that a handler refused with `error`."""
+    called, method = function if isinstance(function, tuple) else (function, "__call__")
+    is_numpys = isinstance(error, IndexError) or (
+        isinstance(error, ValueError) and _refuses(called, method, args, kwargs)
+    )
+    if is_numpys:
+        given = _given(recorder, args, kwargs)
+        fix = f"change the operands; given: {given}." if given else "change the operands."
+        row, call = shape_row(error), spelling(function)
+        return fail(row, recorder.here(), call=call, problem=error, fix=fix)
+    keyword = _KEYWORD.search(str(error))
+    problem = f"the keyword {keyword[1]} is not supported" if keyword else str(error)
+    problem, _, fix = _CALLED.sub("it ", problem).rpartition("; ")
+    if not problem:
+        problem, fix = fix, "leave it out, or compute the same from supported calls"
+    return fail(
+        "unsupported-call" if isinstance(error, TypeError) else "unsupported-values",
+        recorder.here(),
+        function=spelling(function),
+        problem=problem,
+        fix=f"{fix.removesuffix('.')}.",
+    )
+
+
+def _given(recorder: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """The arrays among the arguments of a call, with their types."""
+    found = []
+    for leaf in flatten((tuple(args), dict(kwargs)))[0]:
+        if hasattr(type(leaf), "__tracejit_record__"):
+            found.append(f"{recorder.name_of(leaf._value)} {leaf.type!r}")
+        elif isinstance(leaf, np.ndarray):
+            found.append(f"an array of shape {leaf.shape}")
+    return ", ".join(dict.fromkeys(found))
+
+
+def _refuses(function: Any, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Return whether NumPy refuses a call, given zeros in place of recorded arrays."""
+    call = tuple(args), dict(kwargs)
+    if sum(getattr(leaf, "size", 0) for leaf in flatten(call)[0]) > MOST_ELEMENTS:
+        return False
+    positional, named = map_tree(_stand_in, call)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            getattr(function, method)(*positional, **named)
+    except Exception:
+        return True
+    return False
+
+
+def _stand_in(leaf: Any) -> Any:
+    """Zeros in place of a Tensor or Variable, and a copy of an array, which may be written to."""
+    if not hasattr(type(leaf), "__tracejit_record__"):
+        return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+    kind: ArrayType = leaf.type
+    zeros = np.zeros(kind.shape, kind.dtype)
+    return zeros if kind.form == "array" else zeros[()]
