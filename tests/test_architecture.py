@@ -182,9 +182,6 @@ TESTED_BY = {
     "tests/trace/control_flow/test_closing.py": """
         trace.control_flow.loop_steps trace.control_flow.open_loops trace.recording.reruns
     """,
-    "tests/trace/guards/test_guards.py": """
-        trace.guards.guard
-    """,
     "tests/trace/recording/test_recorded_matrix.py": """
         ops.indexing.sparse trace.structure.sparse_products
     """,

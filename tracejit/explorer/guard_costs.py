@@ -16,8 +16,7 @@ from tracejit.explorer.quantities import bytes_text
 from tracejit.ir.dims import number_of
 from tracejit.runtime.dispatch import Entry
 from tracejit.trace.arguments.signature import Leaf
-from tracejit.trace.guards.guard import Guard
-from tracejit.trace.guards.guards import Is
+from tracejit.trace.guards.guards import Guard, Is
 
 ROUNDS = 5
 SHORTEST = 2e-5

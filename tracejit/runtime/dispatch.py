@@ -22,8 +22,7 @@ from tracejit.runtime.identity import Identity, NotApart
 from tracejit.trace.arguments.free_dimensions import FreeSizes
 from tracejit.trace.arguments.signature import Call, Leaf
 from tracejit.trace.guards.conditions import Guards
-from tracejit.trace.guards.guard import Difference, Guard
-from tracejit.trace.guards.guards import HasDtype, OfType
+from tracejit.trace.guards.guards import Difference, Guard, HasDtype, OfType
 from tracejit.trace.recording.mutable_attributes import Attribute
 from tracejit.trace.structure.draws import is_generator
 from tracejit.trace.structure.trees import LEAF, HasStructure, Structure, construction

@@ -14,7 +14,7 @@ import numpy as np
 
 from tracejit.support.words import joined
 from tracejit.trace.arguments.signature import Call
-from tracejit.trace.guards.guard import Difference, Sentence
+from tracejit.trace.guards.guards import Difference, Sentence
 from tracejit.trace.structure.draws import is_generator
 
 IDENTITY = Sentence(

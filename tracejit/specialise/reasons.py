@@ -23,7 +23,7 @@ from tracejit.support.words import file_name, joined
 from tracejit.trace.arguments.free_dimensions import Axis
 from tracejit.trace.arguments.signature import Call, Leaf
 from tracejit.trace.guards.descriptions import described
-from tracejit.trace.guards.guard import Difference
+from tracejit.trace.guards.guards import Difference
 
 MOST_COMPARED = 32
 MOST_SAID = 3

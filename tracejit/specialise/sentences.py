@@ -3,7 +3,7 @@ not know all: guards have sentences of their own (`trace/guards/guards.py`)."""
 
 from __future__ import annotations
 
-from tracejit.trace.guards.guard import Sentence
+from tracejit.trace.guards.guards import Sentence
 
 SENTENCES = {
     one.row: one

@@ -22,9 +22,9 @@ from tests.rows import each_row
 from tracejit.trace.guards import guards
 from tracejit.trace.guards.conditions import contents_of
 from tracejit.trace.guards.contents import CacheSnapshot
-from tracejit.trace.guards.guard import Guard
 from tracejit.trace.guards.guards import (
     Equal,
+    Guard,
     HasBlocks,
     HasBuffer,
     HasContents,

@@ -17,7 +17,7 @@ from tracejit.ir.sizes import SMALLEST, Sizes
 from tracejit.ir.types import ArrayType
 from tracejit.support.errors import Where, fail
 from tracejit.trace.arguments.signature import Call, Leaf, TensorSpec
-from tracejit.trace.guards.guard import Difference, Sentence
+from tracejit.trace.guards.guards import Difference, Sentence
 
 MANY = 1 << 18
 SIZES = Sentence(

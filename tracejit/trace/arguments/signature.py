@@ -22,9 +22,10 @@ from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.support.errors import fail
 from tracejit.support.options import nearest
 from tracejit.support.words import a, identifier
-from tracejit.trace.guards.guard import Difference, Guard
 from tracejit.trace.guards.guards import (
     KIND,
+    Difference,
+    Guard,
     HasDtype,
     HasShape,
     InOrder,

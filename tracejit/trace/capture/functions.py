@@ -18,8 +18,7 @@ from tracejit.trace.capture.walk import Walk
 from tracejit.trace.guards.access_paths import CELL, GLOBAL, MODULE, AccessPath
 from tracejit.trace.guards.contents import CacheSnapshot, is_large
 from tracejit.trace.guards.exactness import ATOMS
-from tracejit.trace.guards.guard import is_empty
-from tracejit.trace.guards.guards import Equal, Is, Length, Remembers, Unbound
+from tracejit.trace.guards.guards import Equal, Is, Length, Remembers, Unbound, is_empty
 from tracejit.trace.guards.reads import (
     CLOSURE,
     ENVIRONMENT,

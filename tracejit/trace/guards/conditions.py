@@ -21,8 +21,16 @@ from tracejit.trace.guards.contents import (
     whole_copy,
 )
 from tracejit.trace.guards.exactness import ATOMS
-from tracejit.trace.guards.guard import Difference, Guard
-from tracejit.trace.guards.guards import HasBlocks, HasBuffer, HasContents, Is, Without, same_value
+from tracejit.trace.guards.guards import (
+    Difference,
+    Guard,
+    HasBlocks,
+    HasBuffer,
+    HasContents,
+    Is,
+    Without,
+    same_value,
+)
 
 
 class Condition(NamedTuple):

@@ -24,8 +24,7 @@ import numpy as np
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
 from tracejit.trace.guards.exactness import ATOMS
-from tracejit.trace.guards.guard import Guard
-from tracejit.trace.guards.guards import HasDtype, HasShape, OfType
+from tracejit.trace.guards.guards import Guard, HasDtype, HasShape, OfType
 from tracejit.trace.recording.events import Event
 from tracejit.trace.tensor.memory import Written
 from tracejit.trace.tensor.tensor import TENSORS, Tensor

@@ -23,8 +23,7 @@ from tracejit.support.errors import fail
 from tracejit.support.words import a, is_name, quoted, word_of
 from tracejit.trace.guards.access_paths import ATTRIBUTE, ITEM, Bind, PathStep, key_text
 from tracejit.trace.guards.exactness import ATOMS, Itself, exact, exact_key, is_plain
-from tracejit.trace.guards.guard import Difference, Guard, Sentence
-from tracejit.trace.guards.guards import HasKeys, Is, Length, OfType
+from tracejit.trace.guards.guards import Difference, Guard, HasKeys, Is, Length, OfType, Sentence
 from tracejit.trace.source import places
 
 MAPPINGS = (dict, OrderedDict, defaultdict)
