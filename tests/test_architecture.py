@@ -138,9 +138,6 @@ TESTED_BY = {
     "tests/passes/algebra/test_rewrites.py": """
         passes.algebra.conditions
     """,
-    "tests/passes/framework/test_patterns.py": """
-        passes.framework.matching
-    """,
     "tests/passes/layout/test_layout_assignment.py": """
         passes.framework.tiled
     """,
@@ -687,7 +684,7 @@ NAMES_OF_OPS = {
     "tracejit.targets.numpy.lower.improve": "what passes have nothing to do without",
     "tracejit.passes.algebra.rewrites": "the table of what is rewritten",
     "tracejit.passes.algebra.conditions": "what comparisons make has the bits of 0 and 1",
-    "tracejit.passes.framework.matching": "how operators are spelled",
+    "tracejit.passes.framework.patterns": "how operators are spelled",
     "tracejit.passes.algebra.solves": "the calls of LAPACK that become one",
     "tracejit.passes.algebra.triangles": "the parts of a cotangent that are taken apart",
 }  # fmt: skip

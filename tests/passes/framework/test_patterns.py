@@ -6,8 +6,7 @@ import pytest
 
 from tests.rewrites import graph_of, operations
 from tracejit.passes.framework.dce import drop_dead
-from tracejit.passes.framework.matching import parse
-from tracejit.passes.framework.patterns import Pattern, apply_patterns
+from tracejit.passes.framework.patterns import Pattern, apply_patterns, parse
 
 HALF = Pattern("exp(x) / (exp(x) + 1.0)", "tanh(x)", "")
 X = "x: T[3], w: T[3]"
