@@ -677,7 +677,7 @@ NAMES_OF_OPS = {
     "tracejit.ir.printer": "how the marker of overrides is printed",
     "tracejit.targets.numpy.lower.lower": "the three spellings of a square",
     "tracejit.passes.layout.axes": "how each op is made with its axes in another order",
-    "tracejit.passes.layout.layout_analysis": "what each op takes with its axes in another order",
+    "tracejit.passes.layout.layout_assignment": "what each op takes with its axes in another order",
     "tracejit.targets.numpy.lower.flattening": "sums and products, which may be computed in gaps",
     "tracejit.targets.numpy.lower.flat_indices": "gathers and sums at an index",
     "tracejit.passes.layout.slice_updates": "what puts arrays together of parts",

@@ -231,7 +231,7 @@ class LoopResiduals:
 
 
 class Layout:
-    """The order of axes, broadcasts, indices and slices (passes/layout/layout_analysis.py,
+    """The order of axes, broadcasts, indices and slices (passes/layout/layout_assignment.py,
     flat_indices.py, flattening.py, sliding_windows.py, slice_updates.py). Measured for
     rows of 2 to 32 numbers in arrays that fit the cache, and, what tiles save, in larger ones:
     docs/notes/performance.md, "The long axis last" and "Parts of rows". Chosen: `tried_axes`,

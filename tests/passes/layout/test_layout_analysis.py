@@ -12,7 +12,7 @@ from tests.targets.numpy.lower.test_lower import normal
 from tracejit.ir.types import ArrayType
 from tracejit.passes.algebra.simplify import simplify
 from tracejit.passes.framework.dce import drop_dead
-from tracejit.passes.layout.layout_analysis import Layouts, long_axis, loop_time
+from tracejit.passes.layout.layout_assignment import Layouts, long_axis, loop_time
 
 LONG = {
     (900, 3): 0,

@@ -17,7 +17,7 @@ from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.algebra.simplify import simplify
 from tracejit.passes.framework.dce import drop_dead
-from tracejit.passes.layout import layout_analysis
+from tracejit.passes.layout import layout_assignment
 from tracejit.passes.layout.axes import swapped
 from tracejit.passes.layout.layout_assignment import assign_layouts
 from tracejit.support.cost_model import assuming
@@ -106,7 +106,7 @@ def tall(graph: Graph) -> list[str]:
     return [
         node.op.name
         for node in graph.nodes
-        if layout_analysis.is_tall(node.results[0].type) and node.op.view_of is None
+        if layout_assignment.is_tall(node.results[0].type) and node.op.view_of is None
     ]
 
 
