@@ -82,8 +82,7 @@ TESTED_BY = {
         api.derivatives api.derived api.hessian api.jacobian api.jacobian_rows
     """,
     "tests/autodiff/batch/test_loop_fission.py": """
-        loops.bodies.loop_carries loops.bodies.loop_numbers loops.bodies.loop_rows
-        loops.bodies.loop_stages loops.bodies.loop_terms
+        loops.bodies.step_values loops.bodies.loop_stages loops.bodies.loop_terms
     """,
     "tests/cache/test_store.py": """
         cache.notices

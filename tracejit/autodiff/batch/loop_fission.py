@@ -20,11 +20,10 @@ from tracejit.ir.graph import Graph, Node, Value, replace_values
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.subgraph import bodies_of, differs_in_size
 from tracejit.loops.arrays.loop_arrays import at_once
-from tracejit.loops.bodies.loop_carries import KnownCarry
-from tracejit.loops.bodies.loop_rows import RowIndex
 from tracejit.loops.bodies.loop_stages import Stages
 from tracejit.loops.bodies.loop_terms import Term, is_zero
 from tracejit.loops.bodies.loops import emit_like, moved_node, rebuild_loops, with_inputs
+from tracejit.loops.bodies.step_values import KnownCarry, RowIndex
 from tracejit.ops.base.batching import spread
 from tracejit.ops.control.control_flow import is_checkpoint, parts_of
 from tracejit.ops.indexing.indexing import getitem, put_slice

@@ -18,11 +18,15 @@ from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.loops.bodies.loop_carries import KnownCarry, known_carry
-from tracejit.loops.bodies.loop_numbers import known_numbers
 from tracejit.loops.bodies.loop_products import bytes_of
-from tracejit.loops.bodies.loop_rows import RowIndex, row_index
 from tracejit.loops.bodies.loop_terms import Term, factors_of, is_zero
+from tracejit.loops.bodies.step_values import (
+    KnownCarry,
+    RowIndex,
+    known_carry,
+    known_numbers,
+    row_index,
+)
 from tracejit.ops.base.creation import full
 from tracejit.ops.control.control_flow import (
     ControlFlow,

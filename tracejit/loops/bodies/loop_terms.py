@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tracejit.ir.graph import Constant, Node, Value
-from tracejit.loops.bodies.loop_rows import RowIndex
+from tracejit.loops.bodies.step_values import RowIndex
 from tracejit.ops.base.creation import full
 from tracejit.ops.elementwise.arithmetic import multiply
 from tracejit.passes.framework.emission import made_by
