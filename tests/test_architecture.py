@@ -150,9 +150,6 @@ TESTED_BY = {
     "tests/support/test_config.py": """
         api.configuration runtime.tile_threads
     """,
-    "tests/support/test_cost_model.py": """
-        support.code_costs
-    """,
     "tests/support/test_errors.py": """
         support.exceptions support.gradient_errors
     """,

@@ -15,11 +15,11 @@ import pytest
 
 import tracejit as tj
 from tests.benchmarks import cost_model as benchmark
-from tracejit.support import code_costs
+from tracejit.support import cost_model
 from tracejit.support.cost_model import DEFAULT, UNITS, CostModel, assuming, costs
 
 SECTIONS = [each for each in CostModel.__mro__ if each is not object]
-KINDS = {name for name, kind in code_costs.__annotations__.items() if kind == "TypeAlias"}
+KINDS = {name for name, kind in cost_model.__annotations__.items() if kind == "TypeAlias"}
 PAGE = Path(__file__).parents[2] / "docs/notes/performance.md"
 SOURCE = ("Measured", "Known", "Chosen", "Derived")
 
