@@ -210,15 +210,6 @@ FAULTS = (
     ),
     # Passes
     Fault(
-        "a sum of negative zeros is negative",
-        'and bool(number_of(match["c"]))',
-        'and number_of(match["c"]) is not None',
-        (
-            "tests/passes/algebra/test_rewrites.py",
-            "tests/test_exact_signs.py",
-        ),
-    ),
-    Fault(
         "every number is taken for none below zero",
         "return Range(number, number, math.copysign(1.0, number) < 0)",
         "return Range(number, number, False)",

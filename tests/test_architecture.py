@@ -150,9 +150,6 @@ TESTED_BY = {
     "tests/support/test_config.py": """
         api.configuration runtime.tile_threads
     """,
-    "tests/support/test_errors.py": """
-        support.exceptions support.gradient_errors
-    """,
     "tests/test_branches.py": """
         compiler.bodies ir.branches ops.control.branches passes.framework.join
         targets.numpy.text.branches trace.recording.decisions

@@ -23,7 +23,7 @@ from tests.pages import (
     run,
 )
 from tests.rows import each_row
-from tracejit.support import exceptions
+from tracejit.support import errors
 
 # Pages to look things up in, and notes; all others are read from beginning to end.
 REFERENCES = {"coverage.md", "singular_points.md", "tensorflow_differences.md", "changelog.md"}
@@ -105,7 +105,6 @@ def test_the_reference_has_every_public_name() -> None:
     shown = {path.rpartition(".")[2] for path in re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)}
     aliases = {
         "checkpoint": "recompute_grad",
-        "errors": "exceptions",
         "cache": "listing",
         "__version__": "tracejit",
     }
@@ -114,8 +113,8 @@ def test_the_reference_has_every_public_name() -> None:
     assert public - shown - in_members == set()
     raised = {
         name
-        for name, value in vars(exceptions).items()
-        if isinstance(value, type) and issubclass(value, exceptions.TracejitError)
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.TracejitError)
     }
     assert raised - in_members == set()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.exceptions import NoGradientError, ValueNeededError
+from tracejit.support.errors import NoGradientError, ValueNeededError
 
 X = np.arange(6.0).reshape(3, 2) + 0.5
 W = np.array([0.3, -0.7])

@@ -25,7 +25,7 @@ from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.base import sized  # noqa: F401
 from tracejit.ops.base.op import OPS, Op
-from tracejit.support.exceptions import NoGradientError
+from tracejit.support.errors import NoGradientError
 from tracejit.trace.recording.record import Recording
 
 SAMPLES = 8

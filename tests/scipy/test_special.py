@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import tracejit as tj
 from tests.rows import each_row
 from tracejit.scipy import special
-from tracejit.support.exceptions import NoGradientError, UnsupportedError
+from tracejit.support.errors import NoGradientError, UnsupportedError
 
 ONES = np.ones(2)
 

@@ -21,7 +21,7 @@ import numpy as np
 import tracejit as tj
 import tracejit.numpy as tnp
 from tests.sharding.driver import Rows, SplitProgram, block_sizes, differences, whole
-from tracejit.support.exceptions import TracejitError
+from tracejit.support.errors import TracejitError
 
 ARGUMENTS = ("x", "X", "T", "Q", "k", "m", "w", "s", "W")
 FLOATING = ("x", "X", "T", "Q", "w", "s", "W")

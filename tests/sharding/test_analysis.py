@@ -14,7 +14,7 @@ from tests.sharding.driver import Rows, SplitProgram, differences, whole
 from tracejit.passes.framework.emission import emit
 from tracejit.sharding.analysis import analyse
 from tracejit.sharding.recording import FIRST_ROW
-from tracejit.support.exceptions import TracejitError
+from tracejit.support.errors import TracejitError
 
 ROWS = 11
 DATA = np.random.default_rng(0).normal(size=(ROWS, 3))

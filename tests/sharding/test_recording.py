@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tests.sharding.driver import Rows, SplitProgram, differences
-from tracejit.support.exceptions import TracejitError
+from tracejit.support.errors import TracejitError
 
 X = np.random.default_rng(3).normal(size=(9, 3))
 

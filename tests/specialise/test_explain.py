@@ -11,8 +11,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.specialise.explain import TOO_MANY
-from tracejit.support.errors import ArityError, TracejitWarning
-from tracejit.support.exceptions import TracejitError
+from tracejit.support.errors import ArityError, TracejitError, TracejitWarning
 
 X = np.ones((2, 3))
 

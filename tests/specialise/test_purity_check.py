@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import TracejitError
-from tracejit.support.exceptions import ImpureError
+from tracejit.support.errors import ImpureError, TracejitError
 
 X = np.ones(3)
 count = 0

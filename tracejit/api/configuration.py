@@ -94,7 +94,7 @@ def config(
     >>> tj.config(log="compiled")
     Traceback (most recent call last):
     ...
-    tracejit.support.exceptions.ArgumentError: log='compiled' is not a choice of compile, guards, \
+    tracejit.support.errors.ArgumentError: log='compiled' is not a choice of compile, guards, \
 fallback.
     ...
       Fix: Did you mean compile?

@@ -1,5 +1,4 @@
-"""Error table: every error that tracejit raises, in one table, whose rows for gradients stand in
-`gradient_errors`.
+"""Error table: every error that tracejit raises, in one table.
 
 A row of `ERRORS` is one situation: the exception class, what happened (in the user's spelling),
 why that cannot be right, and the fix. `fail(name, where, **words)` fills a row in and returns the
@@ -9,64 +8,229 @@ triggers every row.
 >>> error = fail("wrong-arity", None, function="loss", problem="missing an argument: 'w'")
 >>> raise error
 Traceback (most recent call last):
-tracejit.support.exceptions.ArityError: loss() cannot be called like this: missing an argument: 'w'.
+tracejit.support.errors.ArityError: loss() cannot be called like this: missing an argument: 'w'.
   Why: arguments are bound by the signature of loss, as in Python.
   Fix: call it as the undecorated function is called.
 """
 
 from __future__ import annotations
 
-from tracejit.support.exceptions import (
-    REFUSALS,
-    ArgumentError,
-    ArityError,
-    AssignError,
-    AxisShapeError,
-    BlockError,
-    CallbackError,
-    ExportError,
-    GradientError,
-    GraphError,
-    ImpureError,
-    IndexShapeError,
-    InPlaceError,
-    KernelError,
-    LeakedTensorError,
-    MatrixShapeError,
-    NoGradientError,
-    NonFiniteError,
-    NotAnOpError,
-    NotImportableError,
-    RecomputeError,
-    RegisteredError,
-    Row,
-    RuleError,
-    RuleTypeError,
-    SeedError,
-    ShapeError,
-    StrictError,
-    TapeArgumentError,
-    TapeError,
-    TapeStateError,
-    TracejitError,
-    TracejitWarning,
-    UnsupportedError,
-    ValueNeededError,
-    WatchError,
-    Where,
-    without_frames,
-)  # fmt: skip
-from tracejit.support.gradient_errors import GRADIENT_ERRORS
+import contextlib
+import threading
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
+from typing import NamedTuple
 
-__all__ = [
-    "ERRORS", "ArgumentError", "ArityError", "AssignError", "BlockError", "CallbackError",
-    "ExportError", "GradientError", "GraphError", "ImpureError", "InPlaceError", "KernelError",
-    "LeakedTensorError", "NoGradientError", "NonFiniteError", "NotAnOpError",
-    "NotImportableError", "RecomputeError", "RegisteredError", "Row", "RuleError",
-    "RuleTypeError", "SeedError", "ShapeError", "StrictError", "TapeArgumentError", "TapeError",
-    "TapeStateError", "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError",
-    "WatchError", "Where", "fail", "placed", "without_frames",
-]  # fmt: skip
+from numpy.exceptions import AxisError
+from numpy.linalg import LinAlgError
+
+from tracejit.support.words import file_name, visible
+
+
+class TracejitError(Exception):
+    """Base of every error tracejit raises on purpose: what, where, why, fix."""
+
+    row = ""
+    words: Mapping[str, object] = MappingProxyType({})
+    where: Where | None = None
+
+
+class Refusals(threading.local):
+    """The errors that were made on this thread since somebody set `raised` to a list."""
+
+    raised: list[TracejitError] | None = None
+
+
+REFUSALS = Refusals()
+
+
+class TracejitWarning(UserWarning):
+    """Something that works, and costs more than it has to."""
+
+
+class ValueNeededError(TracejitError, TypeError):
+    """Python asked for the value of an array that is only being recorded."""
+
+
+class UnsupportedError(TracejitError, TypeError):
+    """A NumPy function, keyword or dtype that tracejit does not record."""
+
+
+class InPlaceError(TracejitError, TypeError):
+    """A write into a recorded array, or of a recorded array into a plain one."""
+
+
+class ShapeError(TracejitError, ValueError):
+    """Operands whose shapes, axes or indices do not fit."""
+
+
+class IndexShapeError(ShapeError, IndexError):
+    """An index or axis that is out of range."""
+
+
+class AxisShapeError(IndexShapeError, AxisError):
+    """An axis that is out of range."""
+
+    __str__ = Exception.__str__  # NumPy's reads a slot that a pickle by tblib, as Dask's are, loses
+
+
+class MatrixShapeError(ShapeError, LinAlgError):
+    """Matrices whose shapes do not fit."""
+
+
+def shape_row(error: Exception) -> str:
+    """The row of `errors.ERRORS` for an error of NumPy's about shapes, axes or indices."""
+    kinds = (AxisError, "axis"), (IndexError, "index"), (LinAlgError, "matrix")
+    return next((row for kind, row in kinds if isinstance(error, kind)), "shapes")
+
+
+class StrictError(TracejitError, RuntimeError):
+    """A mistake of tracejit that a fallback to Python would hide, under TRACEJIT_STRICT=1."""
+
+
+class NonFiniteError(TracejitError, FloatingPointError):
+    """A value that became nan or infinite in a checked kernel."""
+
+
+class LeakedTensorError(TracejitError, RuntimeError):
+    """A Tensor kept from a recording that has ended, or used on another thread."""
+
+
+class ArityError(TracejitError, TypeError):
+    """A call that does not fit the function's signature."""
+
+
+class ArgumentError(TracejitError, TypeError):
+    """An argument or result that is neither an array, a number nor a container of them."""
+
+
+class GradientError(TracejitError, TypeError):
+    """A gradient that was asked of something that has none: not scalar, not floating."""
+
+
+class NoGradientError(TracejitError, LookupError):
+    """Differentiation met an operation without a rule."""
+
+
+class RuleError(TracejitError, ValueError):
+    """A user's gradient rule answered with the wrong count or shape."""
+
+
+class RuleTypeError(TracejitError, TypeError):
+    """A user's gradient rule, or the function around it, answered with the wrong kind of thing."""
+
+
+class AssignError(TracejitError, ValueError):
+    """A value that does not fit the Variable it is assigned to."""
+
+
+class TapeError(TracejitError, RuntimeError):
+    """A tape asked for what it cannot do in its state."""
+
+
+class TapeStateError(TapeError, ValueError):
+    """A tape entered, or its recording stopped, at the wrong time."""
+
+
+class WatchError(TracejitError, ValueError):
+    """Something to watch that is no array of tracejit's."""
+
+
+class TapeArgumentError(TracejitError, TypeError):
+    """A target or source that no tape can know."""
+
+
+class SeedError(TracejitError, ValueError):
+    """Cotangents that do not fit their targets, or an option that is none."""
+
+
+class CallbackError(TracejitError, ValueError):
+    """A callback answered with another shape or dtype than it was said to."""
+
+
+class BlockError(TracejitError, RuntimeError):
+    """A block of a Dask array that could not be computed, or is not what Dask was told."""
+
+
+class RecomputeError(TracejitError, RuntimeError):
+    """A function under recompute_grad that cannot be run again, or was looked into."""
+
+
+class RegisteredError(TracejitError, KeyError):
+    """A second gradient rule for one operation."""
+
+    __str__ = Exception.__str__
+
+
+class NotAnOpError(TracejitError, TypeError):
+    """A gradient rule for what is no operation."""
+
+
+class ImpureError(TracejitError, RuntimeError):
+    """Two recordings of one call differ: the function depends on what no guard sees."""
+
+
+class KernelError(TracejitError, ImportError):
+    """A kernel file that is missing, damaged, edited or foreign."""
+
+
+class NotImportableError(KernelError):
+    """A module that was just generated and cannot be used: a mistake of tracejit."""
+
+
+class ExportError(TracejitError, FileExistsError):
+    """A file in the place of an exported one that tracejit did not write, or that was edited."""
+
+
+class GraphError(TracejitError, ValueError):
+    """A graph that breaks an invariant or a text that is not a graph: a bug in tracejit."""
+
+
+class Where(NamedTuple):
+    """A line of the user's: file, absolute line, text, and columns (0-based, end exclusive) where
+    known. `behind` is the line of a library that runs for it."""
+
+    filename: str
+    lineno: int
+    text: str
+    column: int | None = None
+    end_column: int | None = None
+    behind: Where | None = None
+
+    def __str__(self) -> str:
+        """The line as errors show it, with a caret under the expression where columns are known."""
+        head = f"{file_name(self.filename)}:{self.lineno}   "
+        line = visible(self.text.strip())
+        behind = "" if self.behind is None else f"\n{self.behind}"
+        if self.column is None or self.end_column is None or not line:
+            return f"  {head}{line}{behind}"
+        start = self.column - (len(self.text) - len(self.text.lstrip()))
+        caret = "^" * max(1, self.end_column - self.column)
+        return f"  {head}{line}\n  {' ' * (len(head) + start)}{caret}{behind}"
+
+
+def without_frames(error: BaseException, package: str) -> BaseException:
+    """`error` with the frames of files under folder `package` dropped from its traceback, and
+    those of context managers."""
+    kept: list[TracebackType] = []
+    entry = error.__traceback__
+    while entry is not None:
+        if not entry.tb_frame.f_code.co_filename.startswith((package, contextlib.__file__)):
+            kept.append(entry)
+        entry = entry.tb_next
+    chain: TracebackType | None = None
+    for entry in reversed(kept):
+        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return error.with_traceback(chain)
+
+
+class Row(NamedTuple):
+    """One situation: exception class, and the sentences that describe it."""
+
+    error: type[TracejitError]
+    what: str
+    why: str
+    fix: str
 
 
 ERRORS: dict[str, Row] = {
@@ -421,7 +585,184 @@ ERRORS: dict[str, Row] = {
         "tracejit/targets/numpy/text/bindings.py.",
         "report it: this is a bug in tracejit, not in your code.",
     ),
-    **GRADIENT_ERRORS,
+    "taped": Row(
+        ValueNeededError,
+        "{call} would take {name} off the tape that records it.",
+        "what is computed from the number would be a constant, and its gradient would be lost.",
+        "{fix} Or say {name}.numpy() to mean a constant.",
+    ),
+    "written-later": Row(
+        InPlaceError,
+        "{name} has been written to since the gradient rule that reads it was made.",
+        "the rule would compute the gradient from numbers that the forward run has not seen.",
+        "let the rule read a copy: saved = x.copy().",
+    ),
+    "not-scalar": Row(
+        GradientError,
+        "{transform}({function}) needs a scalar result, but {function} returns {type}.",
+        "a gradient is that of one number; the derivative of an array is a matrix.",
+        "{fix}",
+    ),
+    "not-real": Row(
+        GradientError,
+        "{transform}({function}) needs a real floating result, but {function} returns {type}.",
+        "only a real number has one direction of steepest ascent.",
+        "return a real float: np.real(...), np.abs(...) or .astype(float).",
+    ),
+    "integer-input": Row(
+        GradientError,
+        "{transform} of {function} with respect to {name}, which is {type}.",
+        "{kind} have no derivative.",
+        "{fix}, or choose what to differentiate with argnums= or argnames=.",
+    ),
+    "transform-option": Row(
+        GradientError,
+        "{transform}: {problem}.",
+        "argnums and argnames choose arguments, mode and chunk_size how directions are taken.",
+        'pass numbers, names, mode="auto", "fwd" or "rev", and a positive chunk_size.',
+    ),
+    "no-such-argument": Row(
+        GradientError,
+        "{transform}: {function} has no argument {name}.",
+        "argnums and argnames select arguments of the function.",
+        "choose from: {choices}.",
+    ),
+    "no-rule": Row(
+        NoGradientError,
+        "no gradient is known for {op}, and the result depends on it.",
+        "tracejit never replaces a missing rule by zero.",
+        "give it a rule with tj.register_gradient, cut it with tj.stop_gradient, or wrap it in a "
+        "tj.custom_gradient.",
+    ),
+    "tape-used": Row(
+        TapeError,
+        "A non-persistent GradientTape can only be used to compute one set of gradients "
+        "(or jacobians).",
+        "it lets go of what it recorded when it is used.",
+        "GradientTape(persistent=True), or ask for all gradients in one call.",
+    ),
+    "tape-active": Row(
+        TapeStateError,
+        "Tape is still recording: it cannot be entered again.",
+        "a tape records once what happens while it is open.",
+        "use another GradientTape inside.",
+    ),
+    "tape-idle": Row(
+        TapeStateError,
+        "{call}: the tape is not recording.",
+        "what is computed outside its with-block is never on the tape.",
+        "call it inside the with-block.",
+    ),
+    "watch": Row(
+        WatchError,
+        "tape.watch was given {got}, which is no Tensor and no Variable.",
+        "NumPy computes with it at once, unseen by any tape.",
+        "x = tj.constant(x), then watch x and compute with it.",
+    ),
+    "tape-argument": Row(
+        TapeArgumentError,
+        "{call}: {argument} must hold Tensors or Variables, got {got}.",
+        "a gradient is taken of and by what was computed on the tape.",
+        "{fix}",
+    ),
+    "seeds": Row(
+        SeedError,
+        "{call}: {problem}.",
+        "each target has one cotangent, of its own shape; a broadcast here would hide a mistake.",
+        "give one array per target, or None for ones.",
+    ),
+    "unconnected": Row(
+        SeedError,
+        "Unknown value for unconnected_gradients: {got!r}.",
+        "a source that the target does not depend on has no gradient, or zeros.",
+        "tj.UnconnectedGradients.NONE ('none') or ZERO ('zero').",
+    ),
+    "primals": Row(
+        SeedError,
+        "{call}: {problem}.",
+        "each primal moves along one tangent, of its shape and dtype.",
+        "give one tangent per primal, in the same structure.",
+    ),
+    "no-recording": Row(
+        TapeError,
+        "{call} works inside a function that is recorded.",
+        "outside, only a tape knows how a Tensor was computed.",
+        "use tj.GradientTape, or call {call} in a @tj.function.",
+    ),
+    "two-runs": Row(
+        RecomputeError,
+        "{function} under recompute_grad does not do the same in its second run: {problem}.",
+        "the gradient would be that of another computation.",
+        "let it depend on its arguments, Variables and random generators alone.",
+    ),
+    "out-of-sight": Row(
+        RecomputeError,
+        "a Tensor made inside a function under recompute_grad is used outside it.",
+        "the tape knows what the function returns, not what it computes on the way.",
+        "return it, too.",
+    ),
+    "registered": Row(
+        RegisteredError,
+        "{function} has a gradient rule already.",
+        "rules hold for the whole process; another would change code that relies on the first.",
+        "wrap the call in a tj.custom_gradient to differentiate it otherwise there.",
+    ),
+    "not-an-op": Row(
+        NotAnOpError,
+        "{function} is no operation that could have a rule.",
+        "a plain Python function is recorded operation by operation.",
+        "@tj.primitive makes it one operation; tj.custom_gradient gives it a gradient as it is.",
+    ),
+    "rule-count": Row(
+        RuleError,
+        "the gradient rule of {function} returned {got} gradients for {expected} inputs ({names}).",
+        "each array argument has one gradient, in order.",
+        "return one entry per array argument; None where it has no gradient.",
+    ),
+    "rule-shape": Row(
+        RuleError,
+        "the gradient rule of {function} returned shape {got} for {name}, which has shape "
+        "{expected}.",
+        "a gradient has exactly the shape of its argument; a broadcast here would hide a mistake.",
+        "sum over the broadcast axes in the rule.",
+    ),
+    "rule-type": Row(
+        RuleTypeError,
+        "the gradient rule of {function} returned {got} for {name}, which is {expected}.",
+        "a gradient is a number, an array or None, and real for a real argument.",
+        "return an array of the argument's shape.",
+    ),
+    "rule-not-linear": Row(
+        RuleTypeError,
+        "the gradient rule of {function} is not linear in its cotangent: {problem}.",
+        "forward mode transposes the rule, and only a linear rule has a transpose.",
+        "differentiate in reverse mode: tj.grad, tj.vjp, tj.GradientTape.",
+    ),
+    "rule-pair": Row(
+        RuleTypeError,
+        "{function} is a custom gradient and must return (value, grad_fn), got {got}.",
+        "the second entry is the rule that replaces its gradient.",
+        "return value, grad.",
+    ),
+    "rule-no-variables": Row(
+        RuleTypeError,
+        "{function} reads Variables ({variables}), and its gradient rule takes no `variables`.",
+        "Variables that are read are inputs, too, and the rule has to answer for them.",
+        "def grad(*dy, variables=None): ... return grad_xs, grad_vars; or pass them as arguments.",
+    ),
+    "rule-variables": Row(
+        RuleTypeError,
+        "the gradient rule of {function} takes variables and must return "
+        "(grad_xs, grad_vars), got {got}.",
+        "the variables that are read have gradients of their own.",
+        "return grad_xs, grad_vars; [] where no variable is read.",
+    ),
+    "pass-through": Row(
+        RuleError,
+        "grad_pass_through({function}): {problem}.",
+        "the gradient of each result is handed to the input in the same place.",
+        "make f return one array per input, each with the shape of its input.",
+    ),
 }
 ERRORS["axis"] = ERRORS["index"]._replace(error=AxisShapeError)
 ERRORS["matrix"] = ERRORS["shapes"]._replace(error=MatrixShapeError)

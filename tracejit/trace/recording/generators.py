@@ -38,8 +38,7 @@ from tracejit.ops.control.effects import (
     UNIFORM,
     signature_of_draw,
 )
-from tracejit.support.errors import TracejitError, fail
-from tracejit.support.exceptions import shape_row
+from tracejit.support.errors import TracejitError, fail, shape_row
 from tracejit.trace.source import places
 
 DIFFERENTIABLE = {"normal": NORMAL, "uniform": UNIFORM}

@@ -23,8 +23,7 @@ from tracejit.ops.base.forms import as_scalar
 from tracejit.ops.base.op import Op
 from tracejit.ops.control.marker_ops import IDENTITY
 from tracejit.ops.elementwise.weak import SIZE
-from tracejit.support.errors import TracejitError, Where, fail
-from tracejit.support.exceptions import shape_row
+from tracejit.support.errors import TracejitError, Where, fail, shape_row
 from tracejit.trace.recording.probes import Probe
 from tracejit.trace.recording.reruns import MustKeepApart
 from tracejit.trace.recording.tape_window import Window

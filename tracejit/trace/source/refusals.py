@@ -14,13 +14,13 @@ from contextlib import contextmanager
 
 from tracejit.ir.types import ArrayType
 from tracejit.support.errors import (
+    REFUSALS,
     InPlaceError,
     TracejitError,
     UnsupportedError,
     ValueNeededError,
     fail,
 )
-from tracejit.support.exceptions import REFUSALS
 from tracejit.trace.source.places import OWN_FOLDERS
 
 _STANDARD = sysconfig.get_path("stdlib") + os.sep

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
-from tracejit.support.errors import TracejitError, fail
-from tracejit.support.exceptions import shape_row
+from tracejit.support.errors import TracejitError, fail, shape_row
 from tracejit.trace.structure.trees import flatten, map_tree
 
 # NumPy is asked about calls whose operands have no more elements than this.
