@@ -16,8 +16,8 @@ import pytest
 import tracejit as tj
 from tracejit.cache.folder import held
 from tracejit.cache.key import digest, kernel_name, mark, seal
-from tracejit.cache.notices import CacheWarning
 from tracejit.cache.secret import secret_of
+from tracejit.cache.settings import CacheWarning
 
 ROOT = Path(tj.__file__).parents[1]
 KEY = digest("loss")

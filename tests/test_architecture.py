@@ -71,7 +71,7 @@ MAY_IMPORT_EXTRAS = (
 TESTED_BY = {
     "tests/api/test_control_flow.py": """
         api.carries autodiff.reverse.conditions loops.bodies.prune ops.control.control_flow
-        trace.control_flow.conditions trace.control_flow.loops trace.source.leaks
+        trace.control_flow.conditions trace.control_flow.loops
     """,
     "tests/api/test_export.py": """
         exporting.argument_checks exporting.checked_call exporting.exported_module
@@ -83,9 +83,6 @@ TESTED_BY = {
     """,
     "tests/autodiff/batch/test_loop_fission.py": """
         loops.bodies.step_values loops.bodies.loop_stages loops.bodies.loop_terms
-    """,
-    "tests/cache/test_store.py": """
-        cache.notices
     """,
     "tests/eager/test_call_operation.py": """
         eager.traced_call

@@ -8,10 +8,11 @@ import pytest
 
 import tracejit as tj
 from tests.cached import KEY, NAME, PLAIN, at_once, failing, filled, shown
-from tracejit.cache import eviction, notices
+from tracejit.cache import eviction
+from tracejit.cache import settings as cache_settings
 from tracejit.cache.eviction import CLAIM, DAY, SWEPT, is_turn
 from tracejit.cache.folder import Folder
-from tracejit.cache.notices import CacheWarning
+from tracejit.cache.settings import CacheWarning
 from tracejit.cache.store import Store
 
 HOUR = 3600.0
@@ -19,7 +20,7 @@ HOUR = 3600.0
 
 @pytest.fixture(autouse=True)
 def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(notices, "_warned", {})
+    monkeypatch.setattr(cache_settings, "_warned", {})
     monkeypatch.delenv("TRACEJIT_CACHE_SIZE", raising=False)
 
 

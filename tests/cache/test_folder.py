@@ -16,10 +16,10 @@ import pytest
 
 from tests.cached import KEY, NAME, PLAIN, ROOT, WEIGHTED, WEIGHTS, group_of_one, posix, root
 from tracejit.cache import folder as module_under_test
-from tracejit.cache import notices
+from tracejit.cache import settings as cache_settings
 from tracejit.cache.folder import Folder, held, is_private_group
 from tracejit.cache.key import seal
-from tracejit.cache.notices import CacheWarning
+from tracejit.cache.settings import CacheWarning
 from tracejit.cache.store import Store
 
 pytestmark = posix
@@ -28,7 +28,7 @@ STRANGER = 12345
 
 @pytest.fixture(autouse=True)
 def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(notices, "_warned", {})
+    monkeypatch.setattr(cache_settings, "_warned", {})
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ def test_a_race_of_links_never_shows_the_planted_kernel(store, tmp_path):
     hits = 0
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(notices, "warn_once", lambda *words: None)
+            patch.setattr(cache_settings, "warn_once", lambda *words: None)
             patch.setattr("tracejit.cache.store.warn_once", lambda *words: None)
             for _ in range(2000):
                 module = store.get(NAME, KEY)

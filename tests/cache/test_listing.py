@@ -15,7 +15,7 @@ import pytest
 
 import tracejit as tj
 from tests.cached import posix, python
-from tracejit.cache.notices import CacheWarning
+from tracejit.cache.settings import CacheWarning
 
 X = np.arange(3.0)
 

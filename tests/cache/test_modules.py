@@ -14,11 +14,11 @@ import pytest
 
 import tracejit as tj
 from tests.cached import KEY, NAME, ROOT, WEIGHTED, WEIGHTS, failing, posix, root
-from tracejit.cache import notices
+from tracejit.cache import settings as cache_settings
 from tracejit.cache.folder import Folder
 from tracejit.cache.key import constants_bytes, seal
 from tracejit.cache.modules import ConstantsPath, load_text, read_kernel, run
-from tracejit.cache.notices import CacheWarning
+from tracejit.cache.settings import CacheWarning
 from tracejit.cache.store import Store
 from tracejit.support.errors import KernelError
 
@@ -27,7 +27,7 @@ NPZ = constants_bytes(WEIGHTS)
 
 @pytest.fixture(autouse=True)
 def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(notices, "_warned", {})
+    monkeypatch.setattr(cache_settings, "_warned", {})
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
@@ -227,7 +227,7 @@ def test_a_seal_of_the_wrong_size_is_no_seal(tmp_path):
         (store.path / f"{NAME}.py").write_text(text)
         with pytest.warns(CacheWarning, match="not a kernel|does not carry the mark"):
             assert store.get(NAME, KEY) is None
-        notices._warned.clear()
+        cache_settings._warned.clear()
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])

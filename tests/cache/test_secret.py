@@ -19,18 +19,18 @@ from tests.cached import (
     refused,
     root,
 )
-from tracejit.cache import notices
+from tracejit.cache import settings as cache_settings
 from tracejit.cache.folder import Folder, held
 from tracejit.cache.key import digest, kernel_name, seal
-from tracejit.cache.notices import CacheWarning
 from tracejit.cache.secret import SECRET, secret_of
+from tracejit.cache.settings import CacheWarning
 from tracejit.cache.store import Store
 from tracejit.support.errors import KernelError
 
 
 @pytest.fixture(autouse=True)
 def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(notices, "_warned", {})
+    monkeypatch.setattr(cache_settings, "_warned", {})
 
 
 @pytest.fixture

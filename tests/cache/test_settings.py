@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.cached import ROOT, posix
-from tracejit.cache import notices
-from tracejit.cache.notices import CacheWarning
-from tracejit.cache.settings import DEFAULT_BYTES, default_path, size_limit
+from tracejit.cache import settings as cache_settings
+from tracejit.cache.settings import DEFAULT_BYTES, CacheWarning, default_path, size_limit
 
 RELATIVE = "TRACEJIT_CACHE_RELATIVE"
 
 
 @pytest.fixture(autouse=True)
 def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(notices, "_warned", {})
+    monkeypatch.setattr(cache_settings, "_warned", {})
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,11 @@ from tests.cached import (
     root,
     shown,
 )
-from tracejit.cache import notices
+from tracejit.cache import settings as cache_settings
 from tracejit.cache.folder import Folder
 from tracejit.cache.key import constants_bytes, digest, kernel_name, seal
 from tracejit.cache.modules import load_text
-from tracejit.cache.notices import CacheWarning
+from tracejit.cache.settings import CacheWarning
 from tracejit.cache.standalone import save
 from tracejit.cache.store import Store
 from tracejit.support.errors import KernelError
@@ -49,7 +49,7 @@ from tracejit.support.errors import KernelError
 
 @pytest.fixture(autouse=True)
 def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(notices, "_warned", {})
+    monkeypatch.setattr(cache_settings, "_warned", {})
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from tracejit.cache.notices import warn_once
-from tracejit.cache.settings import default_path
+from tracejit.cache.settings import default_path, warn_once
 from tracejit.cache.store import Store, StoredKernel
 
 

@@ -1,18 +1,31 @@
 """Place and size of the cache, by the settings `cache`, `cache_dir`, `cache_relative` and
-`cache_size`."""
+`cache_size`, and warnings of it."""
 
 from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
-from tracejit.cache.notices import warn_once
 from tracejit.support.config import SETTINGS, setting, source_of
 from tracejit.support.errors import ArgumentError
 
 DEFAULT_BYTES: int = SETTINGS["cache_size"].default
+# Topics already warned of in this process.
+_warned: dict[str, object] = {}
+
+
+class CacheWarning(UserWarning):
+    """A file or folder of the kernel cache that cannot be used; the call itself goes on."""
+
+
+def warn_once(topic: str, message: str) -> None:
+    """One `CacheWarning` per topic and process, from whichever thread comes first."""
+    ticket = object()
+    if _warned.setdefault(topic, ticket) is ticket:
+        warnings.warn(message, CacheWarning, stacklevel=4)
 
 
 class CacheLocation(NamedTuple):

@@ -37,10 +37,9 @@ from tracejit.cache.key import (
     signature_of,
 )
 from tracejit.cache.modules import MOST_TEXT, Unusable, load_text, read_kernel, refusal, run
-from tracejit.cache.notices import CacheWarning as CacheWarning
-from tracejit.cache.notices import warn_once
 from tracejit.cache.secret import SECRET, secret_of
-from tracejit.cache.settings import size_limit
+from tracejit.cache.settings import CacheWarning as CacheWarning
+from tracejit.cache.settings import size_limit, warn_once
 from tracejit.support.errors import KernelError, TracejitError
 
 _FIX = "call the function: it is made again. To keep an edited one, copy and import the copy."

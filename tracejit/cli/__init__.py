@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
-from tracejit.cache.notices import CacheWarning
+from tracejit.cache.settings import CacheWarning
 from tracejit.cli.command_line import parser
 from tracejit.cli.output import Refusal, complain
 from tracejit.support.errors import KernelError, TracejitError, fail

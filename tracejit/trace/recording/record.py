@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -43,7 +43,6 @@ from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.recording.scipy_calls import ON_TAPE, value_refused
 from tracejit.trace.recording.tape_window import Window
 from tracejit.trace.source import places
-from tracejit.trace.source.leaks import check_bodies
 from tracejit.trace.tensor.memory import owner_of_view, seal
 from tracejit.trace.tensor.tensor import TENSORS, Tensor, tensor_of
 
@@ -425,7 +424,7 @@ class Recording(Recorder):
         self.open = False
         self.graph.outputs = list(outputs)
         if self.gone:
-            check_bodies(self.graph, self.gone)
+            _check_bodies(self.graph, self.gone)
         self.graph.assign_names()
         return self.graph
 
@@ -448,3 +447,12 @@ class Recording(Recorder):
         place = self._namer.visit(frame, self.in_rule).location
         note = self.where.note if self.where is not None else ""
         return place._replace(note=note) if note else place
+
+
+def _check_bodies(graph: Graph, gone: Collection[Value]) -> None:
+    """Raise LeakedTensorError where `graph` reads values of a body, which were taken out of it."""
+    gone = frozenset(gone)
+    reads = [(node.where, node.operands) for node in graph.nodes]
+    for where, values in [*reads, (None, tuple(graph.outputs))]:
+        if not gone.isdisjoint(values):
+            raise fail("leaked-body", places.where_of(where, graph.files), function=graph.name)
