@@ -149,10 +149,12 @@ def _assign(made: Source, depth: int, step: str) -> None:
 
 def _write(made: Source, depth: int, step: str) -> None:
     vector = made.vector(1)
+    # Copies, because NumPy itself goes wrong where a row is assigned a column of the same array.
     forms = (
-        "b[1:] += 0.3 * ({})[:-1]", "b[{k}] = t", "z += 0.2 * {}", "z[::-1] = {}", "B[{k}] = {}",
-        "B[:, {k}] += {}", "b *= {}", "B *= 0.9", "z[:2] = ({})[2:]", "b[d[:4] > 0.0] = 0.5",
-        "B[1:] -= 0.1 * {}", "np.add.at(b, [0, 0, 2], ({})[1])",
+        "b[1:] += 0.3 * ({})[:-1]", "b[{k}] = t", "z += 0.2 * {}", "z[::-1] = np.copy({})",
+        "B[{k}] = np.copy({})", "B[:, {k}] += {}", "b *= {}", "B *= 0.9",
+        "z[:2] = np.copy(({})[2:])", "b[d[:4] > 0.0] = 0.5", "B[1:] -= 0.1 * {}",
+        "np.add.at(b, [0, 0, 2], ({})[1])",
     )  # fmt: skip
     made.add(depth, made.one(forms).format(vector))
 
