@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
 PACKAGES = (
-    "support", "ir", "ops", "passes", "trace", "loops", "autodiff", "text", "targets", "cache",
-    "runtime", "explorer", "debug", "compiler", "eager", "specialise", "exporting", "sharding",
+    "support", "convert", "ir", "ops", "passes", "trace", "loops", "autodiff", "text", "targets",
+    "cache", "runtime", "explorer", "debug", "compiler", "eager", "specialise", "exporting", "sharding",
     "api",
 )  # fmt: skip
 SURFACE = ("__init__", "__main__", "cli", "dask", "demo", "kernels", "numpy", "scipy")

@@ -1,8 +1,11 @@
-"""Tables that start afresh when they are full."""
+"""Tables that start afresh when they are full, and memos of objects derived from another."""
 
 from __future__ import annotations
 
-from tracejit.support.memo import Table
+import gc
+from types import CodeType
+
+from tracejit.support.memo import ByIdentity, Table
 
 
 def test_a_table_starts_afresh_when_its_entries_weigh_too_much() -> None:
@@ -16,3 +19,18 @@ def test_a_table_starts_afresh_when_its_entries_weigh_too_much() -> None:
     assert dict(table) == {"heavy": 2}
     table.keep("light", 3)
     assert dict(table) == {"light": 3}
+
+
+def test_equal_owners_are_told_apart_and_forgotten() -> None:
+    one, other = (compile("x", "a.py", "eval") for _ in range(2))
+    assert one == other
+    memo: ByIdentity[CodeType, int] = ByIdentity()
+    memo[one] = 1
+    assert one in memo
+    assert other not in memo
+    assert memo.get(other) is None
+    assert memo.setdefault(other, 2) == memo.setdefault(other, 3) == 2
+    del one
+    gc.collect()
+    assert memo.values() == [2]
+    assert len(memo) == 1

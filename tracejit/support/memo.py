@@ -1,10 +1,14 @@
-"""Objects that are made once: those derived from a function, kept as long as it lives, and tables
-that start afresh when they are full."""
+"""Objects that are made once: those derived from another, kept as long as it lives, and tables that
+start afresh when they are full."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+Owner = TypeVar("Owner")
+Derived = TypeVar("Derived")
 
 
 class Table(dict[Any, Any]):
@@ -50,3 +54,42 @@ class Memo:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Memo, ()
+
+
+class ByIdentity(Generic[Owner, Derived]):
+    """Objects derived from owners, by the identity of these: code objects of one text are equal.
+
+    What is derived must not hold its owner, which would live on.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no owners."""
+        self._derived: dict[int, tuple[weakref.ref[Owner], Derived]] = {}
+
+    def __contains__(self, owner: Owner) -> bool:
+        known = self._derived.get(id(owner))
+        return known is not None and known[0]() is owner
+
+    def __getitem__(self, owner: Owner) -> Derived:
+        return self._derived[id(owner)][1]
+
+    def __setitem__(self, owner: Owner, derived: Derived) -> None:
+        key, forgotten = id(owner), self._derived.pop
+        self._derived[key] = weakref.ref(owner, lambda _: forgotten(key, None)), derived
+
+    def __len__(self) -> int:
+        return len(self._derived)
+
+    def get(self, owner: Owner) -> Derived | None:
+        """The object that is derived from `owner`, or None."""
+        return self[owner] if owner in self else None
+
+    def setdefault(self, owner: Owner, derived: Derived) -> Derived:
+        """The object that is derived from `owner`: from now on `derived`, if there was none."""
+        if owner not in self:
+            self[owner] = derived
+        return self[owner]
+
+    def values(self) -> list[Derived]:
+        """The objects that are derived from owners that live."""
+        return [derived for _, derived in self._derived.values()]

@@ -1,0 +1,48 @@
+"""Functions that are never converted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit
+from tests.convert.running import define
+from tracejit.convert import exclusions
+from tracejit.convert.exclusions import LIBRARY, MARKED, SWITCHED_OFF, as_is, exclusion
+
+
+@pytest.fixture(autouse=True)
+def no_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exclusions, "_modules", set())
+
+
+def functions(module: str) -> dict[str, Any]:
+    text = "def f(): pass\nclass C:\n    def m(self): pass\n    @staticmethod\n    def s(): pass\n"
+    return define(f"{text}    p = property(lambda self: 1)\n", __name__=module)
+
+
+def test_libraries_are_never_converted() -> None:
+    for function in (json.dumps, np.linalg.matrix_rank.__wrapped__, tracejit.function):
+        assert exclusion(function) is LIBRARY
+    assert exclusion(functions("program")["f"]) is None
+
+
+def test_marks_are_of_functions_classes_modules_and_packages() -> None:
+    names = functions("package.module")
+    assert as_is(names["f"]) is names["f"]
+    assert exclusion(names["f"]) is MARKED
+    cls = as_is(names["C"])
+    assert {exclusion(one) for one in (cls.m, cls.s, vars(cls)["p"].fget)} == {MARKED}
+    other = functions("package.other")["f"]
+    assert exclusion(other) is None
+    as_is("package")
+    assert exclusion(other) is MARKED
+    assert exclusion(functions("packages")["f"]) is None
+
+
+def test_the_variable_excludes_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_CONVERT", "0")
+    assert exclusion(functions("program")["f"]) is SWITCHED_OFF

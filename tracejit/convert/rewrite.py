@@ -1,0 +1,406 @@
+"""Calls and reads of a function, rewritten to operators.
+
+One pass over the syntax tree, with a stack of its own, so it is linear and any depth will do.
+`PARTS` says which parts of which syntax are rewritten. What is not in the table is left as it is:
+nested functions, lambdas, classes, patterns, annotations and whatever Python gains later. The
+functions inside stay the user's code objects, the very same.
+
+Operators are constants of the new code, so no scope, closure or traceback shows a name of ours.
+The new code has the lines and columns of the old: what is added has those of what it stands for.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Collection, Iterator
+from types import CodeType
+from typing import Any
+
+from tracejit.convert.source import Source, codes_in
+
+MARK = "\0operator "
+"""The start of the constants that stand for operators, until `bind` puts these in their place."""
+
+SLICE = "slice"
+"""The constant that stands for the class of slices."""
+
+_TABLE = {
+    "Expr Return Await Yield YieldFrom NamedExpr": "value",
+    "Assign": "targets value:iterate",
+    "AugAssign AnnAssign": "target value",
+    "Delete": "targets",
+    "Raise": "exc cause",
+    "Assert": "test:truth msg",
+    "If While IfExp": "test:truth body orelse",
+    "For": "target iter:iterate body orelse",
+    "AsyncFor": "target iter body orelse",
+    "With AsyncWith": "items body",
+    "withitem": "context_expr:enter optional_vars",
+    "Try TryStar": "body handlers orelse finalbody",
+    "ExceptHandler": "type body",
+    "Match": "subject:match cases",
+    "match_case": "guard:truth body",
+    "FunctionDef AsyncFunctionDef": "decorator_list:call args",
+    "ClassDef": "decorator_list:call bases keywords",
+    "Lambda": "args",
+    "arguments": "defaults kw_defaults",
+    "BoolOp": "values:truth",
+    "BinOp": "left right",
+    "UnaryOp": "operand:truth",
+    "Dict": "keys values:expand",
+    "Set List Tuple": "elts",
+    "ListComp SetComp GeneratorExp": "elt",
+    "DictComp": "key value",
+    "Compare": "left comparators",
+    "Call": "func:call args keywords",
+    "keyword": "value:expand",
+    "JoinedStr": "values",
+    "FormattedValue": "value:text format_spec",
+    "Attribute": "value:store",
+    "Subscript": "value:store slice",
+    "Slice": "lower upper step",
+    "Starred": "value:iterate",
+    "Operation": "args",
+}
+
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class Operation(ast.Call):
+    """A call of an operator, which is not itself a call of the user's."""
+
+
+PARTS: dict[type[ast.AST], list[tuple[str, str]]] = {}
+"""The fields of each kind of syntax that are rewritten, and the operator around what is there."""
+
+for _names, _fields in _TABLE.items():
+    for _name in _names.split():
+        if _kind := getattr(ast, _name, globals().get(_name)):  # Python 3.10 has no TryStar
+            PARTS[_kind] = [(one.split(":")[0], one.partition(":")[2]) for one in _fields.split()]
+
+_COMPARISONS: dict[type[ast.cmpop], tuple[str, bool]] = {
+    ast.In: ("contains", True),
+    ast.NotIn: ("contains", False),
+    ast.Is: ("identical", True),
+    ast.IsNot: ("identical", False),
+}
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_DISPLAYS = (ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
+_SINGLE = (None, True, False, ...)
+
+
+def rewrite(source: Source, kinds: Collection[str]) -> CodeType:
+    """The code of a verified function with operators of these kinds; `bind` completes it."""
+    module, node = source.tree()
+    _strip(node)
+    _Rewriting(source, node, kinds).run()
+    scope = source.innermost(source.compile(module))
+    old = source.code
+    new = next(code for code in reversed(codes_in(scope)) if code.co_name == old.co_name)
+    own = {code: code for code in _functions_inside(old)}
+    adopted = _adopted(new, old, own, getattr(new, "co_qualname", ""))
+    return adopted.replace(co_flags=old.co_flags)
+
+
+def bind(code: CodeType, operators: dict[str, Any]) -> CodeType:
+    """The code that `rewrite` has made, with the operators in it."""
+    return _bound(code, {MARK + kind: one for kind, one in {SLICE: slice, **operators}.items()})
+
+
+def _bound(code: CodeType, operators: dict[str, Any]) -> CodeType:
+    constants = tuple(
+        operators.get(one, one)
+        if type(one) is str
+        else _bound(one, operators)
+        if type(one) is CodeType and has_operators(one)
+        else one
+        for one in code.co_consts
+    )
+    return code.replace(co_consts=constants)
+
+
+def has_operators(code: CodeType) -> bool:
+    """Return whether `bind` has something to do in `code`."""
+    return any(
+        one.startswith(MARK) if type(one) is str else type(one) is CodeType and has_operators(one)
+        for one in code.co_consts
+    )
+
+
+def _adopted(new: CodeType, old: CodeType, own: dict[CodeType, CodeType], scope: str) -> CodeType:
+    """`new` with the user's own functions inside, and named as `old`; `scope` is how the code of
+    the function was named here."""
+    constants = tuple(
+        (own.get(one) or _adopted(one, old, own, scope)) if type(one) is CodeType else one
+        for one in new.co_consts
+    )
+    changes: dict[str, Any] = {"co_consts": constants}
+    if sys.version_info >= (3, 11):
+        changes["co_qualname"] = new.co_qualname.replace(scope, old.co_qualname, 1)
+    return new.replace(**changes)
+
+
+def _functions_inside(code: CodeType) -> Iterator[CodeType]:
+    """The functions and classes that `code` makes, and those that its comprehensions make."""
+    for inner in codes_in(code):
+        yield inner
+        if inner.co_name.startswith("<"):
+            yield from _functions_inside(inner)
+
+
+def _strip(node: Definition) -> None:
+    """Take away what is evaluated where the function is defined; its first line stays its first."""
+    node.args.defaults = []
+    node.args.kw_defaults = [None for _ in node.args.kwonlyargs]
+    parameters = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+    for parameter in (*parameters, node.args.vararg, node.args.kwarg):
+        if parameter is not None:
+            parameter.annotation = None
+    if not isinstance(node, ast.Lambda):
+        node.decorator_list = [_at(one, ast.Constant(None)) for one in node.decorator_list[:1]]
+        node.returns = None
+        if sys.version_info >= (3, 12):
+            node.type_params = []
+
+
+def _at(place: Any, node: Any) -> Any:
+    """`node` at the lines and columns of `place`."""
+    node.lineno, node.col_offset = place.lineno, place.col_offset
+    node.end_lineno, node.end_col_offset = place.end_lineno, place.end_col_offset
+    return node
+
+
+class _Rewriting:
+    """One function while it is rewritten.
+
+    A node is rewritten in its place: its parent gets an operation instead, of which the node, or
+    what it was made of, is an argument. `waiting` has the nodes whose parts are still to be seen,
+    each with the variables of the comprehensions around it.
+    """
+
+    def __init__(self, source: Source, node: Definition, kinds: Collection[str]) -> None:
+        """Begin with the body of a function."""
+        self.kinds = frozenset(kinds)
+        self.where = id(source.code)
+        self.class_name = source.class_name()
+        self.free = frozenset(source.code.co_freevars)
+        self.own = bound_names(node) if self.kinds & {"name", "cell"} else frozenset[str]()
+        self.hidden = frozenset[str]()
+        self.waiting: list[tuple[ast.AST, frozenset[str]]] = []
+        self.each(node, "body")
+
+    def run(self) -> None:
+        """Rewrite what is waiting, until nothing is."""
+        while self.waiting:
+            node, self.hidden = self.waiting.pop()
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if self.kinds & {"call", "attribute"} and node.lineno != node.func.end_lineno:
+                    _put_at_name(node, node.func)
+            elif isinstance(node, ast.AugAssign):
+                target: Any = node.target
+                target.is_updated = True
+            elif isinstance(node, _COMPREHENSIONS):
+                self.generators(node)
+            parts = PARTS[type(node)]
+            is_generic_class = isinstance(node, ast.ClassDef) and getattr(node, "type_params", [])
+            for field, kind in parts[:1] if is_generic_class else parts:
+                self.each(node, field, kind)
+
+    def generators(self, node: Any) -> None:
+        """Rewrite the clauses of a comprehension. The first iterable is read in the scope around,
+        the rest in the comprehension's own."""
+        targets = [one for clause in node.generators for one in ast.walk(clause.target)]
+        inner = self.hidden | {one.id for one in targets if isinstance(one, ast.Name)}
+        for clause in node.generators:
+            self.each(clause, "iter", "iterate")
+            self.hidden = inner
+            self.each(clause, "target")
+            self.each(clause, "ifs", "truth")
+
+    def each(self, node: ast.AST, field: str, kind: str = "") -> None:
+        """Rewrite what stands in a field, one node or several."""
+        part = getattr(node, field)
+        if isinstance(part, list):
+            part[:] = [one and self.operand(node, one, kind, i) for i, one in enumerate(part)]
+        elif part is not None:
+            setattr(node, field, self.operand(node, part, kind, 0))
+
+    def operand(self, node: Any, part: Any, kind: str, index: int) -> Any:
+        """A part of a node, with the operator around it that the node has for it."""
+        new = self.part(part)
+        kind, *more = _around(node, part, kind, index)
+        if kind not in self.kinds:
+            return new
+        if kind in ("store", "update"):
+            more = [self.mangled(node.attr) if isinstance(node, ast.Attribute) else None]
+        return _operation(kind, part, new, *[_at(part, ast.Constant(one)) for one in more])
+
+    def part(self, node: Any) -> Any:
+        """Answer what stands for a node; its parts are seen in turn."""
+        if isinstance(node, ast.Name):
+            return self.named(node)
+        if type(node) not in PARTS:
+            return node
+        answer = self.answered(node)
+        self.waiting.append((answer or node, self.hidden))
+        if answer is None:
+            is_made = (isinstance(node, _DISPLAYS) and not hasattr(node, "ctx")) or (
+                isinstance(node, ast.List) and isinstance(node.ctx, ast.Load)
+            )
+            return _operation("made", node, node) if is_made and "made" in self.kinds else node
+        if isinstance(node, ast.Compare) and not _COMPARISONS[type(node.ops[0])][1]:
+            return _at(node, ast.UnaryOp(ast.Not(), answer))
+        return answer
+
+    def answered(self, node: Any) -> Operation | None:
+        """The operation that answers in place of a node, if there is one."""
+        match node:
+            case ast.Attribute(value=o, attr=name, ctx=ast.Load()) if "attribute" in self.kinds:
+                return _operation("attribute", node, o, _text(node, self.mangled(name)))
+            case ast.Subscript(value=o, slice=key, ctx=ast.Load()) if "item" in self.kinds:
+                return _operation("item", node, o, _key(key))
+            case ast.Compare(left=left, ops=[one], comparators=[right]):
+                kind, _ = _COMPARISONS.get(type(one), ("", True))
+                is_single = isinstance(right, ast.Constant) and right.value in _SINGLE
+                if kind in self.kinds and not (kind == "identical" and is_single):
+                    return _operation(kind, node, left, right)
+        return None
+
+    def named(self, node: ast.Name) -> Any:
+        """The read of a global, or of a variable of a function around."""
+        name = self.mangled(node.id)
+        kind = "cell" if name in self.free else "name"
+        is_own = node.id in self.own or node.id in self.hidden or name == "__class__"
+        if is_own or kind not in self.kinds or not isinstance(node.ctx, ast.Load):
+            return node
+        return _operation(kind, node, _at(node, ast.Constant(self.where)), _text(node, name), node)
+
+    def mangled(self, name: str) -> str:
+        """A private name as Python calls it in the class around."""
+        owner = self.class_name.lstrip("_")
+        is_private = owner and name.startswith("__") and not name.endswith("__")
+        return f"_{owner}{name}" if is_private else name
+
+
+def bound_names(node: Definition) -> frozenset[str]:
+    """The names that are not read as globals or cells: those that a function binds, and those that
+    it declares."""
+    arguments = node.args
+    found = {one.arg for one in arguments.posonlyargs + arguments.args + arguments.kwonlyargs}
+    found |= {one.arg for one in (arguments.vararg, arguments.kwarg) if one is not None}
+    waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
+    while waiting:
+        match waiting.pop():
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                found.add(name)
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                found.update(names)
+            case ast.comprehension(iter=iterable, ifs=tests):
+                waiting += [iterable, *tests]
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                found.update((one.asname or one.name).split(".")[0] for one in aliases)
+            case ast.Lambda(args=inner):
+                waiting.append(inner)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() as inner:
+                found.add(inner.name)
+                waiting += inner.decorator_list
+                if isinstance(inner, ast.ClassDef):
+                    waiting += [*inner.bases, *inner.keywords]
+                else:
+                    waiting.append(inner.args)
+            case other:
+                found.update(
+                    getattr(other, field)
+                    for field in ("name", "rest")
+                    if isinstance(getattr(other, field, None), str)
+                )
+                waiting += ast.iter_child_nodes(other)
+    return frozenset(found)
+
+
+def _around(node: Any, part: Any, kind: str, index: int) -> tuple[Any, ...]:
+    """The operator around a part of a node, and its other arguments; "" where there is none."""
+    match kind, node:
+        case "truth", _:
+            return ("truth" if _is_asked(node, part, index) else "",)
+        case "expand", ast.keyword(arg=name):
+            return ("expand",) if name is None else ("",)
+        case "expand", ast.Dict(keys=keys):
+            return ("expand",) if keys[index] is None else ("",)
+        case "iterate", ast.Assign(targets=targets):
+            depth = max(map(_depth, targets))
+            return ("iterate", depth) if depth else ("",)
+        case "iterate", ast.Starred(ctx=context):
+            return ("iterate", 1) if isinstance(context, ast.Load) else ("",)
+        case "iterate", ast.comprehension(is_async=1):
+            return ("",)
+        case "iterate", _:
+            return "iterate", 1 + _depth(node.target)
+        case "store", _:
+            is_read = isinstance(node.ctx, ast.Load)
+            return ("" if is_read else "update" if hasattr(node, "is_updated") else "store",)
+    return (kind,)
+
+
+def _is_asked(node: Any, part: Any, index: int) -> bool:
+    """Return whether Python asks if the value of `part` is true.
+
+    In `if a and b:` it asks `a` and `b`, each once, and not what `a and b` is. So it does in chains
+    of comparisons, whose parts have no place for an operator.
+    """
+    if isinstance(node, ast.BoolOp) and index == len(node.values) - 1:
+        if not hasattr(node, "is_asked"):
+            return False
+    elif isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+        return False
+    if isinstance(part, ast.BoolOp):
+        asked: Any = part
+        asked.is_asked = True
+        return False
+    is_chain = isinstance(part, ast.Compare) and len(part.ops) > 1
+    return not (is_chain or (isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)))
+
+
+def _depth(target: ast.expr) -> int:
+    """The number of levels on which a target takes apart what it is given."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return 1 + max(map(_depth, target.elts), default=0)
+    return 0
+
+
+def _key(node: ast.expr) -> ast.expr:
+    """An index as an expression of its own."""
+    match node:
+        case ast.Slice(lower=lower, upper=upper, step=step):
+            parts = [one or _at(node, ast.Constant(None)) for one in (lower, upper, step)]
+            return _operation(SLICE, node, *parts)
+        case ast.Tuple(elts=parts):
+            node.elts = [_key(one) for one in parts]
+    return node
+
+
+def _operation(kind: str, place: Any, *arguments: Any) -> Operation:
+    """A call of an operator at the place of what it stands for: a debugger that steps from line to
+    line, and a traceback, see no others."""
+    first = place
+    if isinstance(place, _COMPREHENSIONS) and sys.version_info >= (3, 12):
+        first = place.generators[0].iter  # comprehensions are inlined
+    operator = _at(first, ast.Constant(MARK + kind))
+    operation: Operation = _at(place, Operation(operator, list(arguments), []))
+    if isinstance(place, ast.Attribute) and place.lineno != place.end_lineno:
+        for one in (operation, *arguments[1:]):
+            _put_at_name(one, place)
+    return operation
+
+
+def _put_at_name(node: ast.expr, attribute: ast.Attribute) -> None:
+    """Let a node begin where the name of an attribute does, which is where Python reads it."""
+    node.lineno = attribute.end_lineno or attribute.lineno
+    node.col_offset = (attribute.end_col_offset or 0) - len(attribute.attr)
+
+
+def _text(place: Any, text: str) -> ast.Constant:
+    constant: ast.Constant = _at(place, ast.Constant(text))
+    return constant
