@@ -101,7 +101,8 @@ def test_what_there_is_nothing_to_convert_in_stays() -> None:
     for one in (len, int, names["Model"], names["cached"], inspect.signature, "a", [].append):
         assert converter.convert(one) is one
     converted_once = converter.convert(names["f"])
-    assert converter.convert(converted_once) is converted_once
+    for each in (converter, calls(), calls_and_reads()):
+        assert each.convert(converted_once) is converted_once
     assert not converter.refusals.values()
 
 
@@ -114,28 +115,53 @@ def test_equal_code_is_told_apart() -> None:
     assert [f.__code__.co_filename for f in new] == [f.__code__.co_filename for f in (one, other)]
 
 
-def test_functions_are_converted_once_and_forgotten_when_they_die() -> None:
+def test_functions_are_converted_once() -> None:
     converter = calls()
     names = define(MODULE)
     assert converter.convert(names["f"]) is converter.convert(names["f"])
     code = converter.convert(names["outer"](1)).__code__
     assert converter.convert(names["outer"](2)).__code__ is code
-    alive = weakref.ref(names["f"]), weakref.ref(names["f"].__code__)
-    del names["f"]  # the globals of what was converted
+
+
+def test_nothing_outlives_the_code_and_the_recording() -> None:
+    names = define(MODULE)
+    made = names["outer"](1)
+    with calls() as converter:
+        converter.convert(names["f"])(1)
+        converter.convert(made)(1)
+    alive = [weakref.ref(one) for one in (names["f"], names["f"].__code__, made)]
+    del made
+    assert alive[2]() is None
+    del names, converter
     gc.collect()
-    assert [one() for one in alive] == [None, None]
-    assert not converter._known
-    assert converter._codes.values() == [code]
+    assert [one() for one in alive] == [None, None, None]
 
 
-def test_new_code_and_defaults_are_seen() -> None:
+def test_new_code_and_defaults_are_seen_by_the_next_recording() -> None:
     f, g = (define(f"def f(x={i}): return len([x]) + x + {i}")["f"] for i in range(2))
-    converter = calls()
-    assert converted(f, converter)() == 1
+    assert converted(f, calls())() == 1
     f.__defaults__ = (5,)
-    assert converted(f, converter)() == 6
+    assert converted(f, calls())() == 6
     f.__code__ = g.__code__
-    assert converted(f, converter)() == 7
+    assert converted(f, calls())() == 7
+
+
+def test_no_method_of_the_users_runs() -> None:
+    log: list[str] = []
+    names = define(
+        """
+        class C:
+            def __eq__(self, other): log.append("eq")
+            def __hash__(self): log.append("hash")
+            def __getattr__(self, name): log.append(name)
+            def __call__(self, x): return x
+            def m(self, x): return x
+        def f(c): return c(1), c.m(2)
+        """,
+        log=log,
+    )
+    assert converted(names["f"], calls())(names["C"]()) == (1, 2)
+    assert log == []
 
 
 def test_recursion_goes_as_deep_as_in_python() -> None:

@@ -142,7 +142,8 @@ def test_each_construct_in_each_position(position: str) -> None:
         expected, effects = outcome(function, 7), list(log)
         for kind, make in CONVERTERS.items():
             log.clear()
-            assert_same(outcome(converted(function, make()), 7), expected, kind, text)
+            with make() as converter:
+                assert_same(outcome(converted(function, converter), 7), expected, kind, text)
             assert log == effects, (kind, text)
 
 
@@ -172,7 +173,8 @@ def check_program(seed: int, kind: str) -> None:
     function = define(text, log=log)["f"]
     expected, effects = outcome(function, 2), list(log)
     log.clear()
-    assert_same(outcome(converted(function, CONVERTERS[kind]()), 2), expected, kind, text)
+    with CONVERTERS[kind]() as converter:
+        assert_same(outcome(converted(function, converter), 2), expected, kind, text)
     assert log == effects, (kind, text)
 
 

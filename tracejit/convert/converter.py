@@ -13,9 +13,15 @@ from __future__ import annotations
 
 import functools
 import sys
-import weakref
 from collections.abc import Callable
-from types import CodeType, FrameType, FunctionType, MethodType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 from tracejit.convert.exclusions import LIBRARY, exclusion
@@ -38,12 +44,19 @@ _COPIED = (
 _rewritten: ByIdentity[CodeType, dict[frozenset[str], CodeType | Refusal]] = ByIdentity()
 """The codes that `rewrite` has made of a code object, by the kinds of their operators."""
 
+_converted: ByIdentity[CodeType, bool] = ByIdentity()
+"""The code of converted functions, which are not converted again by any converter."""
+
 
 class Converter:
-    """The functions that are converted for one set of operators, kept while the originals live.
+    """The functions that are converted for one set of operators, during one recording.
 
-    `refusals` has those that run as they are written, of whatever module but the libraries. `see`,
-    if given, is for the functions among them that have no usable source: see `mapping`.
+    Functions of modules and classes are kept until it ends, and taken for unchanged; functions that
+    functions make are not. `refusals` has the functions that run as written, by their code, but for
+    those of libraries. `see`, if given, is for those without usable source: see `mapping`.
+
+    Converted code holds the operators, and Python collects no garbage through code, so a converter
+    that its operators lead to must be left: it is a context, or is told to `forget`.
     """
 
     def __init__(self, operators: Operators, see: See | None = None) -> None:
@@ -51,37 +64,49 @@ class Converter:
         self.operators = operators.given()
         self.see = see
         self.refusals: ByIdentity[CodeType, Refusal] = ByIdentity()
+        self._known: dict[Callable[..., Any], Any] = {}
         self._codes: ByIdentity[CodeType, CodeType | None] = ByIdentity()
-        self._own: ByIdentity[CodeType, bool] = ByIdentity()
-        self._known: dict[int, tuple[weakref.ref[Any], CodeType, FunctionType]] = {}
+
+    def __enter__(self) -> Converter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all functions, with the code that holds the operators."""
+        self._known.clear()
+        self._codes.clear()
 
     def convert(self, called: Any, /) -> Any:
         """Answer what does the same as `called` through the operators, or `called` itself.
 
-        A function that is known is answered at once, in this one frame, and at the end of the
-        stack functions run as written: recursion goes as deep as without conversion.
+        What is known is answered at once, in this one frame, and at the end of the stack functions
+        run as written: recursion goes as deep as without conversion. No method of the user's runs.
         """
-        is_method = type(called) is MethodType
-        function: Any = called.__func__ if is_method else called
-        known = self._known.get(id(function))
-        if known is not None:
-            _, code, converted = known
-            if (
-                function.__code__ is code
-                and function.__defaults__ is converted.__defaults__
-                and function.__kwdefaults__ is converted.__kwdefaults__
-            ):
-                return MethodType(converted, called.__self__) if is_method else converted
+        kind = type(called)
         try:
-            rule = _RULES.get(type(called), Converter.instance)
-            return rule(self, called)
+            if kind is FunctionType or kind is BuiltinFunctionType:
+                return self._known[called]
+            if kind is MethodType and type(called.__func__) is FunctionType:
+                return MethodType(self._known[called.__func__], called.__self__)
+        except KeyError:
+            pass
+        try:
+            return _RULES.get(kind, Converter.instance)(self, called)
         except RecursionError:
             return called
 
     def function(self, function: FunctionType) -> FunctionType:
         """A function over the same globals, defaults and cells, with what users can see of it."""
+        converted = self._function(function)
+        if "<locals>" not in function.__qualname__:
+            self._known[function] = converted
+        return converted
+
+    def _function(self, function: FunctionType) -> FunctionType:
         code = function.__code__
-        if code in self._own:
+        if code in _converted:
             return function
         reason = exclusion(function)
         if reason is not None:
@@ -96,16 +121,7 @@ class Converter:
             function.__defaults__,
             function.__closure__,
         )
-        return self._keep(function, _dressed(converted, function))
-
-    def _keep(self, function: FunctionType, converted: FunctionType) -> FunctionType:
-        """Know what stands for a function, unless its closure may hold the function itself, which
-        would live on."""
-        if function.__closure__ is None:
-            key, forget = id(function), self._known.pop
-            alive = weakref.ref(function, lambda _: forget(key, None))
-            self._known[key] = alive, function.__code__, converted
-        return converted
+        return _dressed(converted, function)
 
     def _code(self, function: FunctionType) -> CodeType | None:
         """The code of a function with the operators in it, or None if it has no usable source."""
@@ -118,7 +134,7 @@ class Converter:
             self._codes[code] = None
             return None
         bound = self._codes[code] = bind(template, self.operators)
-        self._own[bound] = True
+        _converted[bound] = True
         return bound
 
     def _without_source(self, function: FunctionType) -> FunctionType:
@@ -151,6 +167,12 @@ class Converter:
         """The function that a `staticmethod` holds, which calls it and nothing more."""
         return self.convert(called.__func__)
 
+    def builtin(self, called: BuiltinFunctionType) -> BuiltinFunctionType:
+        """A function of C as it is; those of modules are known."""
+        if isinstance(called.__self__, ModuleType):
+            self._known[called] = called
+        return called
+
     def instance(self, called: Any) -> Any:
         """The method `__call__` of an instance whose class has one in Python."""
         method = getattr(type(called), _CALL, None)
@@ -163,6 +185,7 @@ class Converter:
 _CALL = "__call__"
 _RULES: dict[type, Callable[[Converter, Any], Any]] = {
     FunctionType: Converter.function,
+    BuiltinFunctionType: Converter.builtin,
     MethodType: Converter.method,
     functools.partial: Converter.partial,
     staticmethod: Converter.static,

@@ -80,6 +80,10 @@ class ByIdentity(Generic[Owner, Derived]):
     def __len__(self) -> int:
         return len(self._derived)
 
+    def clear(self) -> None:
+        """Forget all owners."""
+        self._derived.clear()
+
     def get(self, owner: Owner) -> Derived | None:
         """The object that is derived from `owner`, or None."""
         return self[owner] if owner in self else None
