@@ -43,8 +43,8 @@ class Programs:
     def of(self, *choices: str) -> str:
         return self.random.choice(choices)
 
-    def variable(self) -> str:
-        return self.of("x", "a", "b", "c", "box", "xs", "d")
+    def rarely(self) -> bool:
+        return self.random.random() < 0.05
 
     def expression(self, depth: int = 3) -> str:
         """An expression; it may raise."""
@@ -55,26 +55,29 @@ class Programs:
             f"note({e[0]})",
             f"note({e[0]}, {e[1]}, k={e[2]})",
             f"note(*[{e[0]}], **{{'k': {e[1]}}})",
-            f"({e[0]} + {e[1]})",
+            f"(n + {self.of('n', '1', 'box.count', e[1] if self.rarely() else '2')})",
             f"({e[0]} if {e[1]} else {e[2]})",
             f"({e[0]} and {e[1]} or {e[2]})",
             f"(not {e[0]})",
-            f"({e[0]} {self.of('in', 'not in')} {self.of('xs', 'box', 'd', e[1])})",
+            f"({self.of('n', 'a', 'total')} {self.of('in', 'not in')} {self.of('xs', 'box')})",
+            f"({e[0]} {self.of('in', 'not in')} {e[1] if self.rarely() else 'box'})",
             f"({e[0]} {self.of('is', 'is not')} {e[1]})",
-            f"({e[0]} {self.of('<', '==', '!=')} {e[1]} {self.of('<=', '==')} {e[2]})",
+            f"({e[0]} {self.of('<', '==') if self.rarely() else '!='} {e[1]} == {e[2]})",
+            f"(n < {self.of('n', '3')} <= box.count)",
             f"box.get({e[0]})",
             "box.v",
             "box.twice",
             f"box[{e[0]}]",
-            f"xs[{self.of('0', '-1', ':1', e[0])}]",
+            f"xs[{self.of('0', '-1', ':1', e[0] if self.rarely() else '1:')}]",
             f"[{e[0]}, *xs, {e[1]}]",
-            f"{{{e[0]}: {e[1]}, **d}}",
+            f"{{{e[0] if self.rarely() else 'n'}: {e[1]}, **d}}",
             f"[{e[0]} for v in {self.of('xs', 'box', 'gen(1)')} if {e[1]}]",
             f"sum(v for v in (note(1), {self.of('x', 'a')}) if note({e[0]}) or 1)",
             f"(lambda v, k={e[0]}: note(v))({e[1]})",
             f"(y := {e[0]})",
             f"f'{{{self.of('x', 'a', 'box', 'box.v', 'note(x)')}!r:>4}}'",
-            f"len({e[0]})",
+            f"len({e[0] if self.rarely() else 'xs'})",
+            f"len([{e[0]}])",
             f"list(map(note, [{e[0]}, {e[1]}]))",
             f"sorted([{self.of('x', '3', '1')}, 2], key=lambda v: -note(v))",
         )
@@ -82,7 +85,15 @@ class Programs:
     def target(self) -> str:
         e = self.expression(1)
         return self.of(
-            "a", "b", "c", "c, *b", "(a, b), c", f"box[{e}]", "box.v", "d['k']", "xs[0]", "box.w"
+            "a",
+            "b",
+            "c",
+            "c, *b" if self.rarely() else "b",
+            f"box[{e}]",
+            "box.v",
+            "d['k']",
+            "xs[0]",
+            "box.w",
         )
 
     def block(self, depth: int, loop: bool) -> str:
@@ -95,12 +106,13 @@ class Programs:
         simple = [
             f"{self.target()} = {e}",
             f"{self.target()} = {self.of('a', 'c')} = ({e}, {self.expression(1)})",
-            f"{self.of('a', 'box.v', 'd[1]', 'xs[0]')} {self.of('+=', '-=', '*=')} {e}",
+            f"{self.of('n', 'box.count', 'd[2]')} {self.of('+=', '-=', '*=')} {self.of('n', '2')}",
+            f"{self.of('a', 'box.v', 'd[1]', 'xs[0]')} += {e if self.rarely() else 'n'}",
             f"note({e})",
             f"return {e}",
-            f"assert {e}, {self.expression(1)}",
-            f"raise {self.of(*RAISED)}",
-            "del " + self.of("a", "box.v", "d[1]", "xs[0]"),
+            f"assert {e}{'' if self.rarely() else ' or 1'}, {self.expression(1)}",
+            f"raise {self.of(*RAISED)}" if self.rarely() else f"d[n] = {e}",
+            "del " + self.of("a", "box.v", "d[1]", "xs[0]") if self.rarely() else "pass",
             f"b: note(1) = {e}",
             "pass",
             "note(sorted(locals()))",
@@ -136,5 +148,5 @@ def random_program(seed: int) -> str:
     programs = Programs(seed)
     statements = [programs.statement(2) for _ in range(programs.random.randint(2, 6))]
     body = textwrap.indent("\n".join(statements), "    ")
-    start = "    a, b, c, box, xs, d = 1, 2, 3, Box(x), [x, 1], {1: 2}\n"
-    return f"{HEAD}def f(x):\n{start}{body}\n    return note((a, b, c, xs, d))\n"
+    start = "    a, b, c, n, box, xs, d = 1, 2, 3, 4, Box(x), [x, 1], {1: 2, 2: 3}\n"
+    return f"{HEAD}def f(x):\n{start}{body}\n    return note((a, b, c, n, xs, d))\n"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.convert.programs import NEWER, PROGRAMS
 from tests.convert.random_programs import random_program
 from tests.convert.running import CONVERTERS, calls, converted, define, outcome, without_columns
 from tracejit.convert.converter import Converter
@@ -124,13 +125,13 @@ class B:
 def f(x):
     o, l, d, b, c = O(), [1, 2], {1: 2, 'n': 1}, B(True), C()
 """
-NEWER = {"starred index": (3, 11)}
+SINCE = {"starred index": (3, 11)}
 
 
 @pytest.mark.parametrize("position", POSITIONS)
 def test_each_construct_in_each_position(position: str) -> None:
     for construct, expression in CONSTRUCTS.items():
-        if sys.version_info < NEWER.get(construct, (3, 10)):
+        if sys.version_info < SINCE.get(construct, (3, 10)):
             continue
         body = POSITIONS[position].format(e=expression)
         text = PROGRAM + "".join(f"    {line}\n" for line in body.splitlines())
@@ -176,6 +177,18 @@ def check_program(seed: int, kind: str) -> None:
     with CONVERTERS[kind]() as converter:
         assert_same(outcome(converted(function, converter), 2), expected, kind, text)
     assert log == effects, (kind, text)
+
+
+@pytest.mark.parametrize("kind", CONVERTERS)
+@pytest.mark.parametrize("name", [*PROGRAMS, *NEWER])
+def test_programs(name: str, kind: str) -> None:
+    version, text = NEWER.get(name, ((3, 10), PROGRAMS.get(name, "")))
+    if sys.version_info < version:
+        pytest.skip("the syntax is newer than this Python")
+    plain, other = (define(text, __file__=__file__)["f"] for _ in range(2))
+    with CONVERTERS[kind]() as converter:
+        expected, found = outcome(plain, 3), outcome(converted(other, converter), 3)
+    assert_same(found, expected, kind, text)
 
 
 STATEMENTS = {
