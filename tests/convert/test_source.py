@@ -274,3 +274,14 @@ def test_a_program_given_to_python_as_text() -> None:
     command = [sys.executable, "-W", "error", "-c", script]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.stdout.strip() in ("True", NO_SOURCE.why), run.stderr
+
+
+def test_a_module_that_binds_super() -> None:
+    names = define(
+        """
+        class A:
+            def m(self, x): return super().__init__(x)
+        super = super
+        """
+    )
+    assert_found(names["A"].m)

@@ -338,13 +338,18 @@ def modules_among(code: CodeType, namespace: dict[str, Any]) -> set[str]:
 def imported_names(code: CodeType, namespace: dict[str, Any]) -> set[str]:
     """The names that the module of `code` may import, by its instructions.
 
-    Python from 3.11 on calls an attribute of an imported name as a function, of others as a method.
+    Python from 3.11 on calls an attribute of an imported name as a function, of others as a method,
+    and from 3.12 on it has an instruction for `super().name`, unless the module binds `super`.
     """
     found: set[Any] = set()
     methods: set[Any] = set()
     for inner in (code, *all_codes(code)):
         name = ""
         for instruction in dis.get_instructions(inner):
+            if instruction.opname == "LOAD_SUPER_ATTR":
+                methods.add("super")
+            elif instruction.argval == "super":
+                found.add("super")
             if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
                 is_method = instruction.opname == "LOAD_METHOD" or (
                     sys.version_info >= (3, 12) and bool((instruction.arg or 0) & 1)
