@@ -44,7 +44,7 @@ ROOMS = {
     ),
     "passes": ("framework", "exact", "algebra", "layout"),
     "trace": (
-        "source", "guards", "structure", "tensor", "arguments", "capture", "recording",
+        "source", "guards", "structure", "tensor", "convert", "arguments", "capture", "recording",
         "control_flow", "rerolling",
     ),
     "loops": ("arrays", "bodies"),

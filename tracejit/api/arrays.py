@@ -22,6 +22,7 @@ from tracejit.ops.base.sized import SIZED
 from tracejit.ops.shapes.joining import bracketed
 from tracejit.ops.shapes.shapes import copies, copy
 from tracejit.support.errors import fail
+from tracejit.trace.convert import routes
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import current_recording
 from tracejit.trace.recording.recorder import Recorder
@@ -318,6 +319,9 @@ def wrapped(value: Any) -> Any:
     if not known:
         return recordable(value)
     return recordable(value) if value in OF_SEQUENCES else recordable(value, as_array)
+
+
+routes.NUMPY.append(wrapped)
 
 
 def _iterator(plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:

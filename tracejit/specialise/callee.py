@@ -32,6 +32,7 @@ from tracejit.trace.arguments.signature import (
     static_names,
     take_apart,
 )
+from tracejit.trace.convert.routes import routed
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.mutable_attributes import Attributes
 from tracejit.trace.recording.record import Recording
@@ -218,8 +219,8 @@ class Callee:
         positional, keywords = call_arguments(self.signature, arguments)
         start = len(recording.graph.nodes)
         with collection_eased():
-            with none_caught(name):
-                result = self.python(*positional, **keywords)
+            with none_caught(name), routed(self.python) as python:
+                result = python(*positional, **keywords)
             reroll(recording, start, [one for one in flatten(result)[0] if type(one) in TENSORS])
         if top:
             recording.forward = len(recording.graph.nodes)

@@ -1,0 +1,1 @@
+"""The operators of converted code: calls under their own names become operations of the graph."""

@@ -1,0 +1,159 @@
+"""Calls under their own names: what the user's code calls, and what records it instead.
+
+A function of another library is converted only in calls that give it something recorded, because
+most of what a library does is not about the user's arrays.
+
+NumPy hands most of its functions to a Tensor. It has no protocol for those that make arrays, nor
+for lists of arrays; SciPy and `math` have none at all. Where the user's function is converted, each
+call asks here what to call: NumPy's functions as `tracejit.numpy` has them, SciPy's that have a
+rule, ufuncs for `math`, and the user's own functions, converted in turn.
+
+This is not finished, and happens only where TRACEJIT_CONVERT is 1.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import sysconfig
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from tracejit.convert.converter import Converter
+from tracejit.convert.exclusions import VARIABLE
+from tracejit.convert.operators import Operators
+from tracejit.ops.base.op import HANDLERS
+from tracejit.trace.tensor.namespaces import recordable, recorded_argument
+
+NUMPY: list[Callable[[Any], Any]] = []
+"""Finders of what stands for a function of NumPy's, or None."""
+
+_INSTALLED = {sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep}
+_FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)))
+_SAME_NAME = (
+    "acos acosh asin asinh atan atan2 atanh cos cosh degrees exp expm1 fabs hypot "
+    "log1p log2 log10 pow radians sin sinh sqrt tan tanh"
+).split()
+_NAMES_OF_NUMPY = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
+    "atan2": "arctan2", "atanh": "arctanh", "pow": "power",
+}  # fmt: skip
+"""The functions of `math` that are ufuncs under another name."""
+
+
+def _log(x: Any, base: Any = math.e) -> Any:
+    return np.log(x) if base is math.e else np.log(x) / np.log(base)
+
+
+def _of_recorded(plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of `math`, and the one that takes its place where something recorded is given."""
+
+    @functools.wraps(plain)
+    def call(*args: Any) -> Any:
+        return plain(*args) if recorded_argument(*args) is None else recorded(*args)
+
+    return call
+
+
+MATH = {
+    getattr(math, name): _of_recorded(
+        getattr(math, name), getattr(np, _NAMES_OF_NUMPY.get(name, name))
+    )
+    for name in _SAME_NAME
+} | {math.log: _of_recorded(math.log, _log)}
+
+
+class _Routing(threading.local):
+    """The converters of the recordings that run on this thread, with what each has found by `id`.
+
+    The operator is one function for all recordings: their converted code is equal, and what a first
+    recording learns of a loop holds for the next.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no recording."""
+        self.stack: list[tuple[Converter, dict[int, tuple[Any, Any]]]] = []
+
+
+_routing = _Routing()
+
+
+@contextmanager
+def routed(python: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    """A function to be recorded, with its calls routed."""
+    if os.environ.get(VARIABLE) != "1":
+        yield python
+        return
+    with Converter(Operators(call=_called)) as converter:
+        _routing.stack.append((converter, {}))
+        try:
+            yield converter.convert(python)
+        finally:
+            _routing.stack.pop()
+
+
+def _called(called: Any, /) -> Any:
+    """The callable in place of `called`; `called` itself where nothing is recorded."""
+    if not _routing.stack:
+        return called
+    converter, known = _routing.stack[-1]
+    found = known.get(id(called))
+    if found is not None:
+        return found[1]
+    route = _route(called)
+    if route is not None:
+        known[id(called)] = called, route
+    elif _is_of_library(called):
+        route = _if_recorded(converter, called)
+    return converter.convert(called) if route is None else route
+
+
+def _is_of_library(called: Any) -> bool:
+    """Return whether a function or method was installed, rather than written by the user."""
+    code = getattr(called, "__code__", None)
+    return code is not None and any(map(code.co_filename.startswith, _INSTALLED))
+
+
+def _if_recorded(converter: Converter, called: Any) -> Any:
+    """A function, converted for each call that gives it something recorded."""
+    arguments = (called.__self__,) if isinstance(called, MethodType) else ()
+
+    @functools.wraps(called)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recorded = recorded_argument(*arguments, *args, *kwargs.values())
+        return (called if recorded is None else converter.convert(called))(*args, **kwargs)
+
+    return call
+
+
+def _route(called: Any) -> Any:
+    """The callable that records a function of NumPy, SciPy or `math`, or None."""
+    if type(called) not in _FUNCTIONS:
+        return None
+    if called in MATH:
+        return MATH[called]
+    module = _module_of(called)
+    if isinstance(called, np.ufunc) or module.startswith("numpy."):
+        return next((found for find in NUMPY if (found := find(called)) is not None), None)
+    return _of_scipy(called) if module.startswith("scipy.") else None
+
+
+def _module_of(called: Any) -> str:
+    """The module that defines a function, whatever it wraps; a dot follows it."""
+    names = getattr(called, "__globals__", None)
+    module = getattr(called, "__module__", None) if names is None else names.get("__name__")
+    return f"{module}."
+
+
+def _of_scipy(called: Any) -> Any:
+    area = called.__module__.split(".")[1]
+    with suppress(ImportError):
+        import_module(f"tracejit.ops.scipy.{area}")
+    return recordable(called) if called in HANDLERS else None
