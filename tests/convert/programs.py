@@ -348,6 +348,8 @@ PROGRAMS = {
             yes, no = B(True, log), B(False, log)
             if (yes and no) or (no or yes) and not (no and yes): log.append("if")
             while yes and (no or no): pass
+            if (yes and yes or no) if yes else no: log.append("sides")
+            c = ((no and yes) if yes else no) or (yes if (no or yes) else no)
             a = yes and no or yes
             b = (no or yes) and (yes if no else no)
             [1 for _ in [0] if yes and no or no]

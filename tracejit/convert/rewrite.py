@@ -32,7 +32,8 @@ _TABLE = {
     "Delete": "targets",
     "Raise": "exc cause",
     "Assert": "test:truth msg",
-    "If While IfExp": "test:truth body orelse",
+    "If While": "test:truth body orelse",
+    "IfExp": "test:truth body:truth orelse:truth",
     "For": "target iter:iterate body orelse",
     "AsyncFor": "target iter body orelse",
     "With AsyncWith": "items body",
@@ -347,15 +348,17 @@ def _around(node: Any, part: Any, kind: str, index: int) -> tuple[Any, ...]:
 def _is_asked(node: Any, part: Any, index: int) -> bool:
     """Return whether Python asks if the value of `part` is true.
 
-    In `if a and b:` it asks `a` and `b`, each once, and not what `a and b` is. So it does in chains
-    of comparisons, whose parts have no place for an operator.
+    In `if a and b:` it asks `a` and `b`, each once, and not what `a and b` is; so the sides of
+    `a if t else b`. And so in chains of comparisons, whose parts have no place for an operator.
     """
-    if isinstance(node, ast.BoolOp) and index == len(node.values) - 1:
+    is_last = isinstance(node, ast.BoolOp) and index == len(node.values) - 1
+    is_side = isinstance(node, ast.IfExp) and (part is node.body or part is node.orelse)
+    if is_last or is_side:
         if not hasattr(node, "is_asked"):
             return False
     elif isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
         return False
-    if isinstance(part, ast.BoolOp):
+    if isinstance(part, ast.BoolOp | ast.IfExp):
         asked: Any = part
         asked.is_asked = True
         return False
