@@ -26,8 +26,8 @@ PACKAGE = ROOT / "tracejit"
 
 PACKAGES = (
     "support", "convert", "ir", "ops", "passes", "trace", "loops", "autodiff", "text", "targets",
-    "cache", "runtime", "explorer", "debug", "compiler", "eager", "specialise", "exporting", "sharding",
-    "api",
+    "cache", "runtime", "explorer", "debug", "compiler", "eager", "specialise", "exporting",
+    "sharding", "api",
 )  # fmt: skip
 SURFACE = ("__init__", "__main__", "cli", "dask", "demo", "kernels", "numpy", "scipy")
 RANKS = {
