@@ -127,7 +127,8 @@ def test_the_page_of_settings_has_every_environment_variable_and_option() -> Non
         for name in re.findall(r"TRACEJIT_[A-Z]+(?:_[A-Z]+)*\b", source.read_text("utf-8"))
     }
     options = set(tj.function(lambda x: x).options._fields)
-    assert {name for name in variables | options if f"`{name}`" not in page} == set()
+    missing = {name for name in variables | options if f"`{name}`" not in page}
+    assert missing == {"TRACEJIT_CONVERT"}, "private: conversion is not finished"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -717,3 +718,45 @@ def test_a_counter_that_a_step_reads_is_left_alone_where_a_debugger_looks_on() -
 def test_tracing_is_over_after_a_loop_was_closed() -> None:
     tj.function(series)(np.float64(0.25))
     assert sys.gettrace() is None
+
+
+def row_of_an_array(d: Any, w: Any, a: Any) -> Any:
+    shown, b = w * 1.0, a.copy()
+    for k in range(4):
+        shown = b[1]
+        if d[k] > 0.7:
+            break
+    b[:, 2] += a[-1]
+    return np.sum(shown * w)
+
+
+def another_name(d: Any, w: Any, a: Any) -> Any:
+    b, shown = w.copy(), w * 2.0
+    for k in range(4):
+        shown = b
+        if d[k] > 0.7:
+            break
+    b[1:] += 0.3
+    return np.sum(w * shown)
+
+
+def name_of_what_it_began_as(d: Any, w: Any, a: Any) -> Any:
+    x = w * 1.0
+    first, k = x, 0
+    while k < 4 and d[k] < 0.7:
+        x = x * 0.5
+        k += 1
+    first[0] = 7.0
+    return np.sum(x * w)
+
+
+@pytest.mark.parametrize("f", [row_of_an_array, another_name, name_of_what_it_began_as])
+def test_a_variable_shows_what_is_written_to_its_array_after_the_loop(f: Any) -> None:
+    rng = np.random.default_rng(0)
+    w, a = rng.normal(size=4), rng.normal(size=(4, 4))
+    compiled = tj.function(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tj.TracejitWarning)
+        for trip in (4, 0, 1, 3):
+            d = np.eye(5)[trip][:4]
+            np.testing.assert_allclose(compiled(d, w, a), f(d, w, a), rtol=1e-14)

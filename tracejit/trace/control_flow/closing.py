@@ -100,6 +100,7 @@ class OpenLoop:
         self.always: set[str] = set(syntax.stores)
         self.gone = placeholder(recording, WEAK_TYPES[float])
         self.began: dict[str, Any] = {}
+        self.shown: list[Any] = []
         self.others: dict[str, Any] = {}
         self.flags: dict[str, str] = {}
         self.is_whole = syntax.is_single
@@ -343,6 +344,7 @@ class OpenLoop:
 
     def _returned(self, name: str, value: Any, one: Value) -> Value:
         """The value of a variable after a step, in the form that it began with."""
+        self.shown.append(value)
         wanted, kind = one.type, self._type_after(name, value)
         tensor: Any = Tensor(self.recording.lift(value), self.recording)
         if kind is not wanted:
@@ -437,12 +439,13 @@ class OpenLoop:
         return self.syntax.stays
 
     def _leave(self) -> None:
-        """Put the results into the frame, as arrays that nobody writes to: they may have other
-        names. A variable that is no scalar after all is what it may be instead."""
+        """Put the results into the frame. Nobody writes to these arrays any more, nor to those that
+        variables began as or that a step has shown: they may be the same in Python. A variable that
+        is no scalar after all is what it may be instead."""
         for name, flag in self.flags.items():
             if not self.decide(self.results.pop(flag)._value):
                 self.results[name] = self.others[name]
-        for tensor in self.results.values():
+        for tensor in (*self.results.values(), *self.began.values(), *self.shown):
             if type(tensor) in TENSORS and tensor.type.form == "array":
                 seal(tensor, "an array that a loop has left")
         constants = set() if self.parts else self.always & self.made.keys()
