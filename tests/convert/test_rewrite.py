@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.convert.programs import NEWER, PROGRAMS
+from tests.convert.converted_programs import NEWER, PROGRAMS
 from tests.convert.random_programs import random_program
 from tests.convert.running import CONVERTERS, calls, converted, define, outcome, without_columns
 from tracejit.convert.converter import Converter
