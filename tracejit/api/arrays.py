@@ -22,14 +22,19 @@ from tracejit.ops.base.sized import SIZED
 from tracejit.ops.shapes.joining import bracketed
 from tracejit.ops.shapes.shapes import copies, copy
 from tracejit.support.errors import fail
-from tracejit.trace.convert import routes
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import current_recording
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.source import places
 from tracejit.trace.tensor.iteration import ElementIterator, enumerated
 from tracejit.trace.tensor.memory import Sealed
-from tracejit.trace.tensor.namespaces import ListUfunc, namespace, recordable, recorded_argument
+from tracejit.trace.tensor.namespaces import (
+    NUMPY,
+    ListUfunc,
+    namespace,
+    recordable,
+    recorded_argument,
+)
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 # These take sequences of arrays; a list that others are given is an array.
@@ -321,7 +326,7 @@ def wrapped(value: Any) -> Any:
     return recordable(value) if value in OF_SEQUENCES else recordable(value, as_array)
 
 
-routes.NUMPY.append(wrapped)
+NUMPY.append(wrapped)
 
 
 def _iterator(plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from tracejit.autodiff.request.request import (
@@ -32,7 +35,6 @@ from tracejit.trace.arguments.signature import (
     static_names,
     take_apart,
 )
-from tracejit.trace.convert.routes import routed
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.mutable_attributes import Attributes
 from tracejit.trace.recording.record import Recording
@@ -219,7 +221,7 @@ class Callee:
         positional, keywords = call_arguments(self.signature, arguments)
         start = len(recording.graph.nodes)
         with collection_eased():
-            with none_caught(name), routed(self.python) as python:
+            with none_caught(name), _routed(self.python) as python:
                 result = python(*positional, **keywords)
             reroll(recording, start, [one for one in flatten(result)[0] if type(one) in TENSORS])
         if top:
@@ -263,3 +265,12 @@ class Callee:
         with EAGER.at(NOWHERE):
             answer = derived(result, sources, structures, request, name, EAGER, nodes=nodes)
         return rebuild(answer, request)
+
+
+def _routed(python: Callable[..., Any]) -> AbstractContextManager[Callable[..., Any]]:
+    """A function to be recorded, with its calls routed where conversion is switched on."""
+    if os.environ.get("TRACEJIT_CONVERT") != "1":
+        return nullcontext(python)
+    routed: AbstractContextManager[Callable[..., Any]]
+    routed = import_module("tracejit.trace.convert.routes").routed(python)
+    return routed

@@ -27,13 +27,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.convert.converter import Converter
-from tracejit.convert.exclusions import VARIABLE
 from tracejit.convert.operators import Operators
 from tracejit.ops.base.op import HANDLERS
-from tracejit.trace.tensor.namespaces import recordable, recorded_argument
-
-NUMPY: list[Callable[[Any], Any]] = []
-"""Finders of what stands for a function of NumPy's, or None."""
+from tracejit.trace.tensor.namespaces import NUMPY, recordable, recorded_argument
 
 _INSTALLED = {sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep}
 _FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)))
@@ -88,9 +84,6 @@ _routing = _Routing()
 @contextmanager
 def routed(python: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     """A function to be recorded, with its calls routed."""
-    if os.environ.get(VARIABLE) != "1":
-        yield python
-        return
     with Converter(Operators(call=_called)) as converter:
         _routing.stack.append((converter, {}))
         try:

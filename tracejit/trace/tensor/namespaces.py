@@ -16,6 +16,9 @@ import numpy as np
 
 from tracejit.trace.structure.trees import flatten
 
+NUMPY: list[Callable[[Any], Any]] = []
+"""Finders of what stands for a function of NumPy's, or None."""
+
 
 def recorded_argument(*args: Any) -> Any:
     """The first Tensor or Variable among `args` and in their containers; None without."""
