@@ -168,7 +168,7 @@ class OpenLoop:
 
     def _assigned(self, local: Mapping[str, Any]) -> dict[str, Any]:
         """The variables of a step that have a value."""
-        found = {name: local[name] for name in self.syntax.stores & local.keys()}
+        found = {name: local[name] for name in self.syntax.stores.intersection(local)}
         return {name: x for name, x in found.items() if not self._is_gone(x)}
 
     def _is_gone(self, value: Any) -> bool:
@@ -239,7 +239,7 @@ class OpenLoop:
     def _forget(self, kept: Collection[str]) -> None:
         """Let nobody read variables that a step has assigned, but for those that are `kept`."""
         local = self.frame.f_locals
-        names = (self.syntax.stores & local.keys()).difference(kept)
+        names = self.syntax.stores.intersection(local).difference(kept)
         set_locals(self.frame, dict.fromkeys(names, self.gone))
 
     def branch(self, value: Value) -> bool:

@@ -227,7 +227,7 @@ def _problem(loop: Loop, test: ast.expr, function: Any, frame: FrameType) -> str
     if shared:
         return f"{min(shared)} is shared with another function"
     updates = {name for node in ast.walk(loop) for name in updated_by(node)}
-    for name in sorted(stores & local.keys()):
+    for name in sorted(stores.intersection(local)):
         kind = local[name].type if type(local[name]) in TENSORS else type_of(local[name])
         if kind is None or kind.dtype.hasobject:
             return f"{name} is neither an array nor a number"
