@@ -282,6 +282,11 @@ def watched_and_impure() -> Any:
         return tj.function(lambda x: x * time.perf_counter())(VECTOR)
 
 
+def advances_before_an_error(numbers: Any) -> Any:
+    """A kernel raises, and Python cannot make the call again."""
+    return tj.function(lambda x: np.linalg.inv(x) * next(numbers))(np.zeros((2, 2)))
+
+
 def going_on(x: Any) -> Any:
     try:
         return x * float(x[0])
@@ -319,6 +324,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "unsupported-dtype": lambda: tj.function(lambda x: x)(np.array(["a", "b"])),
     "write": lambda: tj.function(lambda x: x.resize(2))(VECTOR),
     "shapes": lambda: tj.function(lambda x: x + np.ones(4))(VECTOR),
+    "not-twice": lambda: advances_before_an_error(iter([1.0, 2.0])),
     "random": lambda: tj.function(lambda x: x + np.random.normal(size=3))(VECTOR),  # noqa: NPY002
     "caught": lambda: tj.function(going_on)(VECTOR),
     "impure": watched_and_impure,

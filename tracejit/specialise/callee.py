@@ -35,6 +35,7 @@ from tracejit.trace.arguments.signature import (
     static_names,
     take_apart,
 )
+from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.mutable_attributes import Attributes
 from tracejit.trace.recording.record import Recording
@@ -62,7 +63,8 @@ class SpecialisationRequest(NamedTuple):
 
     `space` holds the names of the entry that checks it. `onto` is the entry that the call fits, but
     for the branch that it takes: its kernel is joined. `forced` are the outcomes of the first
-    decisions on that branch. `sizes` know the dimensions that are free.
+    decisions on that branch. `sizes` know the dimensions that are free. `before` is what the
+    function read before it was run for this call.
     """
 
     call: Call
@@ -72,6 +74,7 @@ class SpecialisationRequest(NamedTuple):
     onto: Entry | None = None
     forced: Sequence[Any] = ()
     sizes: Sizes | None = None
+    before: Before | None = None
 
 
 class Findings:

@@ -29,6 +29,7 @@ from tracejit.support.errors import (
     placed,
     without_frames,
 )
+from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import current_recording
@@ -75,9 +76,18 @@ class Fallback(NamedTuple):
             return False
         return not self.callee.is_transform
 
-    def after(self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:
-        """The outcome of a call after an error, of which Python itself may know better."""
+    def after(
+        self,
+        error: BaseException,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        before: Before | None = None,
+    ) -> Outcome:
+        """The outcome of a call after an error, of which Python itself may know better; `before` is
+        what the function read before it was recorded for the call."""
         if self._may_answer(error, args, kwargs):
+            if before is not None and not before.restore():
+                return None, shown(fail("not-twice", places.here(), function=self.callee.name))
             is_loud = isinstance(error, Failed) and error.row == "floating"
             if is_loud:  # whether Python raises, too, or goes on
                 self.uncompiled.note_fallback(error)

@@ -119,7 +119,7 @@ class Function(Generic[P, R_co]):
                 result = entry(*args, **kwargs) if kwargs else entry(*args)
                 if result is not MISS:
                     return result
-            result, problem = self._slow_path.call(args, kwargs, calls), None
+            result, problem = self._slow_path.outcome(args, kwargs, calls)
         except (Exception, Failed) as error:
             result, problem = self._slow_path.after(error, args, kwargs)
         if problem is not None:

@@ -15,6 +15,7 @@ from tracejit.specialise.eager_mode import is_disabled
 from tracejit.specialise.fallback import Fallback, Outcome, apart_from
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.specialise.specialiser import Specialiser
+from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import current_recording
@@ -33,8 +34,25 @@ class SlowPath(NamedTuple):
     fallback: Fallback
     max_paths: int
 
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: Sequence[Any]) -> Any:
-        """Answer a call that none of the entries `tried` fits."""
+    def outcome(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: Sequence[Any]
+    ) -> Outcome:
+        """The outcome of a call that none of the entries `tried` fits."""
+        before = Before()
+        try:
+            return self.call(args, kwargs, tried, before), None
+        except (Exception, Failed) as error:
+            return self.after(error, args, kwargs, before)
+
+    def call(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        tried: Sequence[Any],
+        before: Before | None = None,
+    ) -> Any:
+        """Answer a call that none of the entries `tried` fits; `before` is what the function reads
+        before it."""
         callee = self.callee
         callee.refresh()
         arguments = callee.bind(args, kwargs)
@@ -45,7 +63,7 @@ class SlowPath(NamedTuple):
             return self.fallback.call(args, kwargs)
         request = self.callee.note(arguments)
         call, tensors = without_tensors(request.call)
-        request = request._replace(call=call)
+        request = request._replace(call=call, before=before)
         exact = bool(tensors) or EAGER.is_watched
         found = self.specialiser.in_turn(request, () if exact else tried, exact)
         if found is None:
@@ -58,18 +76,25 @@ class SlowPath(NamedTuple):
             # Another thread has changed what was read while recording, or even the arguments.
             result = self.specialiser.alone(request).call(*args, **kwargs)
             if result is MISS:
-                return self.call(args, kwargs, self.table.calls)
+                return self.call(args, kwargs, self.table.calls, before)
         return result
 
-    def after(self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:
+    def after(
+        self,
+        error: BaseException,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        before: Before | None = None,
+    ) -> Outcome:
         """The outcome of a call after an error: it takes a branch of its own, or Python itself
         knows better."""
+        before = before or Before()
         if is_unrecorded(error):
             try:
-                return self._other_branch(args, kwargs), None
+                return self._other_branch(args, kwargs, before), None
             except (Exception, Failed) as other:
                 error = apart_from(other, error)
-        return self.fallback.after(error, args, kwargs)
+        return self.fallback.after(error, args, kwargs, before)
 
     def _on_tensors(
         self, found: CompiledCall, leaves: Sequence[Any], request: SpecialisationRequest
@@ -83,9 +108,9 @@ class SlowPath(NamedTuple):
 
         return self._by_branches(request, self.table.calls, [found], ask, exact=True)
 
-    def _other_branch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _other_branch(self, args: tuple[Any, ...], kwargs: dict[str, Any], before: Before) -> Any:
         """Make a call that takes a branch which its kernel has not recorded."""
-        request = self.callee.note(self.callee.bind(args, kwargs))
+        request = self.callee.note(self.callee.bind(args, kwargs))._replace(before=before)
         seen = self.table.calls
         tried = [one for one in reversed(self.table.compiled) if one.entry.fits(request.call)]
 

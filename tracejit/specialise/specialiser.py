@@ -88,9 +88,12 @@ class Specialiser(NamedTuple):
         self.history.log_guards(reason)
         began = time.perf_counter()
         others = changes_by_others()
-        record = functools.partial(self._record, request, free)
         is_watched = self.checks_purity or purity_check.is_on()
-        recorded = purity_check.recorded_twice(self.callee, record) if is_watched else record()
+        if is_watched:
+            record = functools.partial(self._record, request._replace(before=None), free)
+            recorded = purity_check.recorded_twice(self.callee, record)
+        else:
+            recorded = self._record(request, free)
         recorded_at = time.perf_counter()
         try:
             found = self._compiled(recorded, request)

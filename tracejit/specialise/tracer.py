@@ -19,7 +19,7 @@ from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.results import CommitFailed, finish
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.cost_model import costs
-from tracejit.support.errors import TracejitError, Where
+from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.support.options import Options
 from tracejit.support.progress import stage
 from tracejit.trace.arguments.free_dimensions import RanOnce
@@ -28,10 +28,11 @@ from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.type_questions import refused_types
 from tracejit.trace.capture.walk import LEAVES, Lend
 from tracejit.trace.control_flow.open_loops import OpenLoops
+from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.events import write_arguments
 from tracejit.trace.recording.generators import RecordedGenerator
-from tracejit.trace.recording.left_behind import Before, put_numbers
+from tracejit.trace.recording.left_behind import put_numbers
 from tracejit.trace.recording.mutable_attributes import (
     Attribute,
     Escaped,
@@ -74,7 +75,9 @@ class Tracer:
         what is captured was changed while it was read.
         """
         findings = self.findings
+        request = request._replace(before=request.before or Before())
         try:
+            self._begin_again(request)
             one = self._tried(request)
         finally:
             findings.effects |= self.effects
@@ -87,19 +90,32 @@ class Tracer:
             return self._recorded(request)
         except MustKeepApart:
             self.findings.keeps_apart = True
-            return self._tried(request, tries)
         except NotForAllSteps:
             self.findings.rolls_sizes = False
-            return self._tried(request, tries)
         except CannotClose as error:
             if not tries:
                 self.findings.closing.refused[error.site] = "its variables change their types"
-                return self._tried(request)
+            tries = tries - 1 if tries else TRIES
+            request = request._replace(forced=())  # the decisions may be others now
         except TracejitError as error:
             alone = threading.active_count() == 1 or request.sizes is not None
             if error.row != "random" or alone or not tries:
                 raise
-        return self._tried(request, tries - 1)
+            tries -= 1
+        self._begin_again(request)
+        return self._tried(request, tries)
+
+    def _begin_again(
+        self, request: SpecialisationRequest, problem: BaseException | None = None
+    ) -> None:
+        """Let what the function reads be as it was before the call. Where that cannot be, raises
+        the error that the function has raised, or UnsupportedError."""
+        assert request.before is not None
+        if request.before.restore():
+            return
+        if isinstance(problem, Exception):
+            raise problem
+        raise fail("not-twice", None, function=self.callee.name)
 
     def _recorded(self, request: SpecialisationRequest) -> RecordedCall:
         known = request.fixed.keys() | request.differentiated
@@ -110,6 +126,7 @@ class Tracer:
         except TypeError as error:
             if not numbers or request.sizes is not None or type(error) is not TypeError:
                 raise
+            self._begin_again(request, error)
             one = self._once(request._replace(fixed=request.fixed | numbers, forced=()))
             self.callee.want_numbers()
         if one.captures.does("ask type"):
@@ -121,7 +138,8 @@ class Tracer:
         effects = set(self.effects)
         lend = self.findings.attributes.lent
         captures = self._captures(request.call, lend)
-        before = Before(captures) if captures.lent else None
+        assert request.before is not None
+        request.before.note(captures)
         try:
             return self._run(request, captures)
         except Rebound as rebound:
@@ -132,13 +150,11 @@ class Tracer:
             if not captures.lent:
                 raise
             problem = error
-        if isinstance(problem, Exception) and not captures.is_unchanged():
-            raise problem  # not once more: the function has changed what it reads
-        if before is not None and isinstance(problem, Escaped):
-            before.restore()
+        self._begin_again(request, problem)
         writes = "events" in self.effects - effects
         self.effects = effects
         try:
+            request = request._replace(forced=())  # what is lent takes part in decisions
             one = self._run(request, self._captures(request.call, None))
         except TracejitError:
             raise
@@ -224,7 +240,7 @@ class Tracer:
             if recording.raises_text and is_users:
                 raise Failed("text") from error  # its message shows what has no numbers yet
             with_sizes = sizes is not None and isinstance(error, Exception)
-            if with_sizes and not captures.is_unchanged():
+            if with_sizes and request.before is not None and not request.before.restore():
                 raise RanOnce from error
             raise
         finally:

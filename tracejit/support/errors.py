@@ -331,6 +331,12 @@ ERRORS: dict[str, Row] = {
         "NumPy raises the same error on arrays of these shapes.",
         "{fix}",
     ),
+    "not-twice": Row(
+        UnsupportedError,
+        "{function} has to run once more for this call, and cannot.",
+        "it has written to an array or advanced an iterator from outside, which stays so.",
+        "pass it as an argument, or write to it after the call.",
+    ),
     "random": Row(
         UnsupportedError,
         "{function} drew random numbers from {generator} while it was recorded.",

@@ -207,3 +207,72 @@ def test_effects_before_an_attempt_that_ends_take_place_once() -> None:
         return [repr(function(X, looks)) for looks in (False, False, True, True)]
 
     assert answers(tj.function(program())) == answers(program())
+
+
+ASSIGNED = 0
+
+
+class Kept:
+    mode = 0
+
+
+def _assigns_a_global(kept: Any, x: Any) -> Callable[[], Any]:
+    def program(y: Any) -> Any:
+        global ASSIGNED
+        if y > 1.0:
+            ASSIGNED = 1
+        return y * x
+
+    return program
+
+
+def _assigns_a_cell(kept: Any, x: Any) -> Any:
+    cell = 0
+
+    def program(y: Any) -> Any:
+        nonlocal cell
+        if y > 1.0:
+            cell = 1
+        return y * x
+
+    kept.read, kept.program = lambda: cell, program
+    return program
+
+
+def _assigns_an_attribute(kept: Any, x: Any) -> Any:
+    def program(y: Any) -> Any:
+        if y > 1.0:
+            kept.mode = 1
+        return y * x
+
+    return program
+
+
+def _assigns_what_it_computes(kept: Any, x: Any) -> Any:
+    def program(y: Any) -> Any:
+        kept.mode = y * x
+        return y
+
+    return program
+
+
+@pytest.mark.parametrize(
+    "make",
+    [_assigns_a_global, _assigns_a_cell, _assigns_an_attribute, _assigns_what_it_computes],
+)
+def test_what_is_assigned_and_never_read_is_assigned_at_each_call(make: Any) -> None:
+    def told(function: Callable[[Any], Any]) -> list[Any]:
+        global ASSIGNED
+        found = []
+        for number in (2.0, 0.5, 3.0, 4.0):
+            ASSIGNED, kept.mode = number, number
+            if hasattr(kept, "program"):
+                kept.program.__closure__[0].cell_contents = number
+            found += [function(np.float64(number)), ASSIGNED, kept.mode]
+            found.append(kept.read() if hasattr(kept, "read") else None)
+        return found
+
+    kept = Kept()
+    wanted = told(make(kept, 2.0))
+    kept = Kept()
+    assert told(tj.function(make(kept, 2.0), cache=False)) == wanted

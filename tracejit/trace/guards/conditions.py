@@ -141,6 +141,10 @@ class ConditionSet:
             if key not in but and key not in self._contents:
                 self._contents[key] = Condition(path, contents_of(thing))
 
+    def contents(self) -> dict[int, Condition]:
+        """The conditions of the contents of arrays and buffers, by the id of each."""
+        return dict(self._contents)
+
     def all(self) -> list[Condition]:
         """Every condition, in the order in which they are tested.
 

@@ -39,6 +39,9 @@ _SHOWING = frozenset(
     ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE", "BUILD_STRING")
 )
 CLOSURE = "closure "  # before the names of variables of a closure
+_ATTRIBUTES = frozenset(
+    "LOAD_ATTR LOAD_METHOD LOAD_SUPER_ATTR IMPORT_FROM STORE_ATTR DELETE_ATTR".split()
+)
 _CONSTANTS = ("LOAD_CONST", "LOAD_COMMON_CONSTANT")
 # What functions are in a class as; a function itself may be one, too.
 METHODS = (
@@ -110,11 +113,11 @@ def reads_of(code: CodeType, by_callbacks: bool = True) -> Reads:
         name, value = instruction.opname, instruction.argval
         if instruction.offset in passed_over:
             continue
-        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
+        if name in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             names.add(value)
-        elif name in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
+        elif name.endswith("_DEREF") or name == "LOAD_CLASSDEREF":
             cells.add(value)
-        elif name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"):
+        elif name in _ATTRIBUTES:
             attributes.add(value)
         elif name == "IMPORT_NAME":
             modules |= {(value, before[-2] or 0), (value.partition(".")[0], before[-2] or 0)}

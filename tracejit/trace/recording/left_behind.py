@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import OrderedDict
 from contextlib import suppress
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from tracejit.trace.capture.walk import LEAVES
+from tracejit.trace.recording.before import CHANGING, DICTS
 from tracejit.trace.recording.decisions import Failed, Unknown
 from tracejit.trace.recording.mutable_attributes import attributes_of
 from tracejit.trace.tensor.tensor import TENSORS
 
-DICTS = (dict, OrderedDict, defaultdict, Counter)
-CHANGING = (*DICTS, list, set, deque)
 FIXED = (tuple, frozenset)
 
 
@@ -36,47 +35,6 @@ def put_numbers(captures: Any, recording: Any) -> None:
                     number = left.replaced(now)
                     if number is not now:
                         own[name] = number
-
-
-class Before:
-    """The elements of containers, the attributes, globals and closure variables that a function
-    reads, as they were."""
-
-    def __init__(self, captures: Any) -> None:
-        """Note what they are now."""
-        self._held: list[tuple[Any, list[Any]]] = []
-        self._cells: list[tuple[Any, Any]] = []
-        self._globals: list[tuple[dict[str, Any], str, Any]] = []
-        for holder in captures.visited.values():
-            if (container := _container_of(holder)) is not None:
-                self._held.append((holder, _elements(container)))
-            del container  # attributes with another owner are not lent
-            if type(holder) is FunctionType:
-                for cell in holder.__closure__ or ():
-                    with suppress(ValueError):  # an empty one
-                        self._cells.append((cell, cell.cell_contents))
-                space = holder.__globals__
-                names = [name for name in holder.__code__.co_names if name in space]
-                self._globals += [(space, name, space[name]) for name in names]
-
-    def restore(self) -> None:
-        """Let them be so again."""
-        for cell, value in self._cells:
-            cell.cell_contents = value
-        for space, name, value in self._globals:
-            if space.get(name) is not value:
-                space[name] = value
-        for holder, held in self._held:
-            container = _container_of(holder)
-            now = _elements(container)
-            if len(now) == len(held) and _are_same(now, held):
-                continue
-            container.clear()
-            if type(container) in DICTS:
-                for key, value in zip(held[::2], held[1::2], strict=True):
-                    container[key] = value
-            else:
-                (container.update if type(container) is set else container.extend)(held)
 
 
 class _LeftBehind:
@@ -153,21 +111,3 @@ class _LeftBehind:
 
 def _are_same(held: Any, numbers: list[Any]) -> bool:
     return all(one is other for one, other in zip(held, numbers, strict=True))
-
-
-def _elements(container: Any) -> list[Any]:
-    """The elements of a container; of a dict keys and values in turn."""
-    if type(container) in DICTS:
-        return [one for item in list(dict.items(container)) for one in item]
-    return list(container)
-
-
-def _container_of(holder: Any) -> Any:
-    """The container that changes with an object: itself, or its attributes; None for a module."""
-    if type(holder) in CHANGING:
-        return holder
-    with suppress(AttributeError):
-        own = attributes_of(holder)
-        if type(own) is dict and type(holder) is not ModuleType:
-            return own
-    return None
