@@ -231,6 +231,8 @@ class Tracer:
                 _keep_errors(recording, [x._value for x in tensors])
                 finished = finish(answer, recording, self.callee.request, name, self.origin)
         except BaseException as error:
+            if isinstance(error, Exception):
+                put_numbers(captures, recording)
             recording.abandon()
             if isinstance(error, Exception):
                 loops.refuse_open(f"a step raises {type(error).__name__}")

@@ -166,7 +166,7 @@ EFFECTS = (
 RESULTS = ("x", "s", "a", "n", "best", "np.sum(v)", "np.sum(u)", "len(seen)", "known['k']", "kept",
            "half", "last", "np.sum(local)", "COUNT", "BOX.n", "flag", "np.sum(w)", "np.sum(view)",
            "k", "s * np.float32(2.0)", "n + 1", "v[0]")  # fmt: skip
-STARTS = ("0", "0.0", "1.5", "x", "np.float64(0.5)", "np.float32(0.5)", "True", "0j", "None")
+STARTS = ("0", "0.0", "1.5", "x", "np.float64(0.5)", "np.float32(0.5)", "True", "None")
 FIRST = (
     "first, u, v = x, x * np.arange(1.0, 4.0), x + np.zeros(3)",
     "view, seen, known, found = u[1:], [], {'k': 0.0}, set()",
@@ -258,9 +258,7 @@ class Writer:
         if pick.random() < 0.3:
             lines += self.loop(2)
         results = pick.sample(RESULTS, pick.randint(4, 8))
-        text = text_of(lines, results)
-        # Python's complex numbers are np.complex128 here, which np.float32 does not narrow.
-        return text.replace("np.float32(", "np.float64(") if "0j" in text else text
+        return text_of(lines, results)
 
 
 def text_of(lines: list[str], results: list[str]) -> str:

@@ -276,3 +276,15 @@ def test_what_is_assigned_and_never_read_is_assigned_at_each_call(make: Any) -> 
     wanted = told(make(kept, 2.0))
     kept = Kept()
     assert told(tj.function(make(kept, 2.0), cache=False)) == wanted
+
+
+def test_what_is_left_before_an_error_is_a_number() -> None:
+    kept = Kept()
+
+    def program(x: Any) -> Any:
+        kept.mode = [x * 2.0]
+        raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        tj.function(program, cache=False)(np.float64(1.5))
+    assert repr(kept.mode) == repr([np.float64(3.0)])
