@@ -50,6 +50,8 @@ def rows(x: Any) -> Any:
         (lambda x: np.std(x), NOT_KNOWN),
         (lambda x: np.abs(x[0] + 1j * x[1]), NOT_KNOWN),
         (lambda x: np.sum(np.abs(x)), 0 * EYE),
+        (lambda x: norm(x, 3) ** 3, 0 * EYE),
+        (lambda x: norm(x, 4) ** 4, 0 * EYE),
     ],
 )
 def test_the_hessian_at_the_tip_is_right_or_nan(call: Any, expected: Any, mode: Any) -> None:
@@ -60,6 +62,27 @@ def test_the_hessian_at_the_tip_is_right_or_nan(call: Any, expected: Any, mode: 
     h, slope = 1e-6, tj.grad(tj.function(call, cache=False))
     moved = [(slope([0.3, 0.4] + h * v) - slope([0.3, 0.4] - h * v)) / (2 * h) for v in np.eye(2)]
     np.testing.assert_allclose(away, moved, atol=1e-8)
+
+
+@pytest.mark.parametrize("mode", ["fwd", "rev"])
+@each_row(
+    "call",
+    [
+        lambda x: norm(x, 3) ** 2,
+        lambda x: norm(x, 1.5),
+        lambda x: norm(x, 1.5) ** 2,
+        lambda x: np.nanstd(x),
+        lambda x: np.nanstd(x) ** 2,
+        lambda x: np.std(x, where=np.array([True, True])) ** 2,
+        lambda x: np.std(x, mean=np.mean(x, keepdims=True)),
+    ],
+)
+def test_what_has_no_hessian_at_the_tip_or_does_not_show_it_is_nan(call: Any, mode: Any) -> None:
+    compiled = tj.function(call, cache=False)
+    with quiet():
+        found = tj.jacobian(tj.grad(compiled), mode=mode)(np.zeros(2))
+    assert np.isnan(np.diagonal(found)).all()
+    np.testing.assert_array_equal(tj.grad(compiled)(np.zeros(2)), np.zeros(2))
 
 
 def matern(a: Any, b: Any) -> Any:

@@ -20,7 +20,13 @@ from tracejit.ops.base.batching import Moved, behind, rows
 from tracejit.ops.base.creation import as_array
 from tracejit.ops.base.infer import normalize_axis, reduced_shape, strict_axis
 from tracejit.ops.base.op import Op, composite, defop
-from tracejit.ops.elementwise.lengths import along_length, length_to_divide_by, radial
+from tracejit.ops.elementwise.lengths import (
+    along_length,
+    length_to_divide_by,
+    radial,
+    unknown_slope,
+    without_factor,
+)
 from tracejit.ops.linalg.linalg import real_dtype
 from tracejit.ops.linalg.products import array_or_scalar, conj
 
@@ -65,14 +71,23 @@ def _derivative(y: Any, x: Any, ord: Any) -> Any:
 def _norm_vjp(
     g: Any, y: Any, x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False
 ) -> Any:
+    """Where the norm has no second derivative, the gradient is zero and its slope unknown, unless
+    it is that of a power of the norm whose second derivative is zero there."""
     g, y = _over(g, axis, keepdims), _over(y, axis, keepdims)
-    if ord < 2:
-        return g * _derivative(y, x, ord)
     over = tuple(number - x.ndim for number in (range(x.ndim) if axis is None else axis))
     if ord == 2:
         return along_length(g, y, conj(x), over)
-    share = (np.abs(x) / length_to_divide_by(y)) ** (ord - 2)
-    return radial(g * share, y, conj(x), axis=over)
+    known = without_factor(g, y)
+    if ord < 2:
+        is_tip, found = x == 0, g * _derivative(y, x, ord)
+    else:
+        share = (np.abs(x) / length_to_divide_by(y)) ** (ord - 2)
+        if known is None:
+            return radial(g * share, y, conj(x), axis=over)
+        is_tip, found = y == 0, known * share * conj(x)
+    if known is not None:
+        is_tip &= known != 0
+    return np.where(is_tip, unknown_slope(conj(x)), found)
 
 
 def _norm_batch(moved: Moved, x: Any, axis: Any = None, **params: Any) -> Any:

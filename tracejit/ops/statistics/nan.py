@@ -14,7 +14,7 @@ import numpy as np
 
 from tracejit.ops.base.creation import as_array, cast
 from tracejit.ops.base.op import composite
-from tracejit.ops.statistics.statistics import freedom
+from tracejit.ops.statistics.statistics import freedom, root_of_variance
 
 
 def _is_nan(a: Any) -> Any:
@@ -99,11 +99,18 @@ def nanvar(
     **options: Any,
 ) -> Any:
     """The variance of the elements that are not nan."""
-    a = as_array(a)
-    missing = _is_nan(a)
     less = freedom(ddof, correction)
-    if missing is None:
+    a = as_array(a)
+    if a.dtype.kind not in "fc":
         return np.var(a, axis=axis, dtype=dtype, ddof=less, keepdims=keepdims, **options)
+    return _variance(a, axis, dtype, less, keepdims, options)[0]
+
+
+def _variance(
+    a: Any, axis: Any, dtype: Any, less: Any, keepdims: Any, options: dict[str, Any]
+) -> tuple[Any, Any, Any]:
+    """The variance, the distances, and what their squares are divided by."""
+    missing = np.isnan(a)
     _check_inexact(dtype)
     numbers = np.where(missing, 0, a)
     center = options.pop("mean", None)
@@ -120,11 +127,26 @@ def nanvar(
         squares = distances * distances
     count = _counted(missing, axis, keepdims, options) - less
     total = np.sum(squares, axis=axis, dtype=dtype, keepdims=keepdims, **options)
-    return _over(total, np.where(count <= 0, np.nan, count))
+    count = np.where(count <= 0, np.nan, count)
+    if options.get("where", True) is not True:
+        distances = np.where(options["where"], distances, 0)
+    return _over(total, count), distances, count
 
 
 @composite(np.nanstd)
-def nanstd(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    correction: Any = None,
+    **options: Any,
+) -> Any:
     """The standard deviation of the elements that are not nan; where zero, of slope zero."""
-    v = np.nanvar(a, axis=axis, dtype=dtype, **options)
-    return np.sqrt(np.where(v == 0, 1, v)) * (v != 0)
+    less = freedom(ddof, correction)
+    a = as_array(a)
+    if a.dtype.kind not in "fc":
+        return np.std(a, axis=axis, dtype=dtype, ddof=less, keepdims=keepdims, **options)
+    return root_of_variance(*_variance(a, axis, dtype, less, keepdims, options), axis)

@@ -15,10 +15,12 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.base import axes
 from tracejit.ops.base.batching import along_axis
-from tracejit.ops.base.creation import as_array, with_room
+from tracejit.ops.base.creation import as_array, cast, with_room
 from tracejit.ops.base.infer import answered, few, normalize_axis, reduced_shape, strict_axes
 from tracejit.ops.base.op import answer, composite, defop, literal
+from tracejit.ops.control.marker_ops import OVERRIDE, Marker, pass_through
 from tracejit.ops.elementwise.lengths import along_length
+from tracejit.ops.linalg.norms import norm_op
 from tracejit.ops.reductions.reductions import Axes, Call, accumulator, axis_text, expand, kept
 
 _EXACT_IN_FLOAT32 = 2**24
@@ -85,6 +87,14 @@ def var(
     mean: Any = None,
 ) -> Any:
     """The mean of squared distances to the mean, or to what is given for it."""
+    less = freedom(ddof, correction)
+    return _variance(a, axis, dtype, less, keepdims, where, mean)[0]
+
+
+def _variance(
+    a: Any, axis: Any, dtype: Any, less: Any, keepdims: Any, where: Any, mean: Any
+) -> tuple[Any, Any, Any]:
+    """The variance, the distances, and what their squares are divided by."""
     dtype = _default(a, dtype)
     words = {} if where is True else {"where": as_array(where)}
     count = _count(a, axis, True, **words)
@@ -98,9 +108,24 @@ def var(
     squares = distances * distances if a.dtype.kind in "iuf" else _squared(distances)
     total = np.sum(squares, axis=axis, dtype=dtype, keepdims=keepdims, **words)
     if where is True:
-        return _over(total, max(count - freedom(ddof, correction), 0))
-    count = np.reshape(count, np.shape(total))
-    return _over(total, np.maximum(count - freedom(ddof, correction), 0))
+        count = max(count - less, 0)
+    else:
+        count = np.maximum(np.reshape(count, np.shape(total)) - less, 0)
+    return _over(total, count), distances, count
+
+
+def root_of_variance(variance: Any, distances: Any, count: Any, axis: Any) -> Any:
+    """The root of a sum of squared distances over a count, with the gradient of a length."""
+    over = strict_axes(axis, np.ndim(distances))
+    moved = np.moveaxis(distances, over, tuple(range(-len(over), 0)))
+    rows = np.reshape(moved, (*np.shape(moved)[: -len(over)], -1))
+    length = np.reshape(norm_op(rows, axis=(rows.ndim - 1,)), np.shape(variance)) / np.sqrt(count)
+    root = np.sqrt(variance)
+    length = length if length.dtype == root.dtype else cast(length, root.dtype)
+    return OVERRIDE(root, length, outputs=1, grad=_LENGTH)
+
+
+_LENGTH = Marker("std", "a length", pass_through)
 
 
 def _squared(x: Any) -> Any:
@@ -184,13 +209,23 @@ std = defop(
 )
 
 
-def _std_handler(a: Any, *args: Any, where: Any = True, mean: Any = None, **keywords: Any) -> Any:
-    """np.std; of some elements, or from a given mean, the root of the variance, of slope zero at
-    zero."""
+def _std_handler(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    correction: Any = None,
+    where: Any = True,
+    mean: Any = None,
+) -> Any:
+    """np.std; of some elements, or from a given mean, the root of the variance."""
     if where is True and mean is None:
-        return std.record_call(a, *args, **keywords)
-    v = np.var(a, *args, where=where, mean=mean, **keywords)
-    return np.sqrt(np.where(v == 0, 1, v)) * (v != 0)
+        keywords = {"ddof": ddof, "keepdims": keepdims, "correction": correction}
+        return std.record_call(a, axis, dtype, **keywords)
+    less = freedom(ddof, correction)
+    return root_of_variance(*_variance(a, axis, dtype, less, keepdims, where, mean), axis)
 
 
 answer(np.std, _std_handler)
