@@ -103,6 +103,8 @@ def test_whose_code_is_whose() -> None:
         True, True, False, False,
     ]  # fmt: skip
     assert not is_installed(own)
+    fixture: Any = pytest.fixture
+    assert is_installed(fixture)
     classes = (collections.UserDict, collections.ChainMap, collections.abc.Mapping, dict, Own)
     assert list(map(keeps_elements, classes)) == [True, True, False, False, False]
 

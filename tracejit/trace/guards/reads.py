@@ -60,7 +60,7 @@ _FOREIGN = (
     _STDLIB,
     "<frozen ",
 )
-_SITE = (str(Path(_STDLIB, "site-packages")), str(Path(_STDLIB, "dist-packages")))
+_SITE = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
 
 class Reads(NamedTuple):
@@ -201,14 +201,18 @@ def module_names(reads: Reads, package: str) -> list[str]:
 def is_foreign(filename: str) -> bool:
     """Return whether code in this file is never read for names: tracejit, NumPy and the standard
     library."""
-    return filename.startswith(_FOREIGN) and not (
-        filename.startswith(_SITE) and not filename.startswith(_FOREIGN[:2])
+    return filename.startswith(_FOREIGN[:2]) or (
+        filename.startswith(_FOREIGN) and not _is_in_site(filename)
     )
 
 
 def is_installed(function: FunctionType) -> bool:
     """Return whether a function comes from an installed package, whose code stays as it is."""
-    return function.__code__.co_filename.startswith(_SITE)
+    return _is_in_site(function.__code__.co_filename)
+
+
+def _is_in_site(filename: str) -> bool:
+    return any(folder in filename for folder in _SITE)
 
 
 def is_foreign_module(name: str) -> bool:
