@@ -81,7 +81,7 @@ class Findings:
     """Facts about a function that recordings have found, for those that follow and for the
     fallback.
 
-    `effects` are the kinds of what happens outside of it, "events" or the names of ops.
+    `effects` are the kinds of what happens outside of it, "events", "errors" or the names of ops.
     `keeps_apart` says that it differentiates by what it computes more than once, `takes_gradients`
     that it takes gradients by its own arguments, None before that was asked. `attributes` are those
     that it has read, `closing` what is known of its loops. `rolls_sizes` says that loops in which

@@ -239,6 +239,8 @@ class Tracer:
                 if not loops.is_raised_on_purpose(error):
                     loops.refuse_closed("what a step has made is read after it")
             is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
+            if is_users and any(map(may_raise, recording.graph.nodes)):
+                self.effects.add("errors")  # one of which Python may have met before
             if recording.raises_text and is_users:
                 raise Failed("text") from error  # its message shows what has no numbers yet
             with_sizes = sizes is not None and isinstance(error, Exception)

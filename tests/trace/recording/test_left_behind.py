@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -288,3 +289,44 @@ def test_what_is_left_before_an_error_is_a_number() -> None:
     with pytest.raises(ValueError, match="enough"):
         tj.function(program, cache=False)(np.float64(1.5))
     assert repr(kept.mode) == repr([np.float64(3.0)])
+
+
+def test_what_is_left_on_a_class_is_a_number() -> None:
+    def program(x: Any) -> Any:
+        Kept.mode = Kept.fresh = x * 2.0  # type: ignore[attr-defined]
+        return x
+
+    tj.function(program, cache=False)(np.float64(1.5))
+    assert repr([Kept.mode, Kept.fresh]) == repr([np.float64(3.0)] * 2)  # type: ignore[attr-defined]
+
+
+class Slotted:
+    """An object whose attributes are in slots."""
+
+    __slots__ = ("last",)
+
+    def call(self, x: Any) -> Any:
+        """Leave an array in a slot."""
+        self.last = x * 2.0
+        return np.sum(self.last)
+
+
+class Holder:
+    """An object that keeps an object that it makes."""
+
+    def call(self, x: Any) -> Any:
+        """Leave an array in an attribute of a new object."""
+        self.inner = Slotted()
+        self.inner.last = x * 2.0
+        return np.sum(x)
+
+
+def test_slots_and_new_objects_hold_numbers() -> None:
+    slotted, holder = Slotted(), Holder()
+    for found in (slotted.call, holder.call):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tj.TracejitWarning)
+            tj.function(found)(np.ones(2))
+    for left in (slotted.last, holder.inner.last):
+        assert type(left) is np.ndarray
+        np.testing.assert_array_equal(left, [2.0, 2.0])

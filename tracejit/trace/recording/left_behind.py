@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from contextlib import suppress
-from types import ModuleType
+from functools import cache
+from types import MemberDescriptorType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from tracejit.trace.recording.decisions import Failed, Unknown
 from tracejit.trace.recording.mutable_attributes import attributes_of
 from tracejit.trace.tensor.tensor import TENSORS
 
+_OWN = frozenset((*sys.stdlib_module_names, "numpy"))
+"""The modules of classes whose objects are not looked into."""
 FIXED = (tuple, frozenset)
 
 
@@ -23,18 +27,9 @@ def put_numbers(captures: Any, recording: Any) -> None:
     by their numbers, as the call in plain Python would have."""
     left = _LeftBehind(recording)
     for holder in list(captures.visited.values()):
-        own: Any = None
-        with suppress(AttributeError):
-            own = attributes_of(holder)
         with suppress(RecursionError):
             left.replaced(holder)
-            for name in list(own) if type(own) is dict else ():
-                now = own[name]
-                is_tensor = type(now) in TENSORS  # of modules, containers are not walked
-                if is_tensor or type(holder) is not ModuleType:
-                    number = left.replaced(now)
-                    if number is not now:
-                        own[name] = number
+            left.fill_attributes(holder)
 
 
 class _LeftBehind:
@@ -45,6 +40,30 @@ class _LeftBehind:
         self._recording = recording
         self._done: dict[int, tuple[Any, Any]] = {}
         self._arrays: set[int] = set()
+        self._objects = 0
+
+    def fill_attributes(self, holder: Any) -> None:
+        """Put numbers into the attributes of an object, those in slots too."""
+        own: Any = None
+        with suppress(AttributeError):
+            own = attributes_of(holder)
+        for name in list(own) if type(own) is dict else ():
+            now = own[name]
+            is_tensor = type(now) in TENSORS  # of modules, containers are not walked
+            if is_tensor or type(holder) is not ModuleType:
+                number = self.replaced(now)
+                if number is not now:
+                    own[name] = number
+        for name in list(own) if isinstance(holder, type) and holder.__module__ not in _OWN else ():
+            number = self.replaced(own[name])
+            if number is not own[name]:
+                type.__setattr__(holder, name, number)
+        for slot in _slots(type(holder)):  # type: ignore[arg-type]
+            with suppress(AttributeError):  # an empty one
+                now = slot.__get__(holder)
+                number = self.replaced(now)
+                if number is not now:
+                    slot.__set__(holder, number)
 
     def replaced(self, thing: Any) -> Any:
         """Return the number of a Tensor, a tuple with numbers in it; anything else as it is, after
@@ -60,6 +79,10 @@ class _LeftBehind:
             found = self._rebuilt(thing)
         elif kind in TENSORS and thing._recording is self._recording:
             found = self._number(thing)
+        elif kind.__module__ not in _OWN and self._objects < LEAVES and not isinstance(thing, type):
+            self._done[id(thing)] = thing, thing
+            self._objects += 1
+            self.fill_attributes(thing)
         else:
             return thing
         self._done[id(thing)] = thing, found
@@ -107,6 +130,13 @@ class _LeftBehind:
                 fresh_set = set(numbers) if type(thing) is set else numbers
                 thing.clear()
                 (thing.update if type(thing) is set else thing.extend)(fresh_set)
+
+
+@cache
+def _slots(cls: type) -> list[Any]:
+    """The descriptors of the slots of a class and of those it derives from."""
+    members = [one for base in cls.__mro__ for one in vars(base).values()]
+    return [one for one in members if type(one) is MemberDescriptorType]
 
 
 def _are_same(held: Any, numbers: list[Any]) -> bool:
