@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 import textwrap
+from collections.abc import Callable
 
 HEAD = """
+import types
+from math import floor, gcd
 class Box:
     count = 0
     def __init__(self, v): self.v = v
@@ -28,6 +31,10 @@ def gen(v):
         yield note(v)
     finally: log.append("closed")
 total = 0
+class Module(types.ModuleType):
+    def __getattribute__(self, name): log.append(name); return super().__getattribute__(name)
+math = {of_modules}("math")
+math.floor, math.gcd, math.hook = floor, gcd, note
 """
 RAISED = ("ValueError(1)", "KeyError('k')", "note(ZeroDivisionError)")
 
@@ -50,37 +57,47 @@ class Programs:
         """An expression; it may raise."""
         if depth == 0:
             return self.of("x", "a", "b", "1", "0", "2", "None", "'s'", "box", "xs", "total")
-        e = [self.expression(depth - 1) for _ in range(3)]
-        return self.of(
-            f"note({e[0]})",
-            f"note({e[0]}, {e[1]}, k={e[2]})",
-            f"note(*[{e[0]}], **{{'k': {e[1]}}})",
-            f"(n + {self.of('n', '1', 'box.count', e[1] if self.rarely() else '2')})",
-            f"({e[0]} if {e[1]} else {e[2]})",
-            f"({e[0]} and {e[1]} or {e[2]})",
-            f"(not {e[0]})",
-            f"({self.of('n', 'a', 'total')} {self.of('in', 'not in')} {self.of('xs', 'box')})",
-            f"({e[0]} {self.of('in', 'not in')} {e[1] if self.rarely() else 'box'})",
-            f"({e[0]} {self.of('is', 'is not')} {e[1]})",
-            f"({e[0]} {self.of('<', '==') if self.rarely() else '!='} {e[1]} == {e[2]})",
-            f"(n < {self.of('n', '3')} <= box.count)",
-            f"box.get({e[0]})",
-            "box.v",
-            "box.twice",
-            f"box[{e[0]}]",
-            f"xs[{self.of('0', '-1', ':1', e[0] if self.rarely() else '1:')}]",
-            f"[{e[0]}, *xs, {e[1]}]",
-            f"{{{e[0] if self.rarely() else 'n'}: {e[1]}, **d}}",
-            f"[{e[0]} for v in {self.of('xs', 'box', 'gen(1)')} if {e[1]}]",
-            f"sum(v for v in (note(1), {self.of('x', 'a')}) if note({e[0]}) or 1)",
-            f"(lambda v, k={e[0]}: note(v))({e[1]})",
-            f"(y := {e[0]})",
-            f"f'{{{self.of('x', 'a', 'box', 'box.v', 'note(x)')}!r:>4}}'",
-            f"len({e[0] if self.rarely() else 'xs'})",
-            f"len([{e[0]}])",
-            f"list(map(note, [{e[0]}, {e[1]}]))",
-            f"sorted([{self.of('x', '3', '1')}, 2], key=lambda v: -note(v))",
+
+        def e() -> str:
+            return self.expression(depth - 1)
+
+        kinds: tuple[Callable[[], str], ...] = (
+            lambda: f"note({e()})",
+            lambda: f"note({e()}, {e()}, k={e()})",
+            lambda: f"note(*[{e()}], **{{'k': {e()}}})",
+            lambda: f"(n + {self.of('n', '1', 'box.count', e() if self.rarely() else '2')})",
+            lambda: f"({e()} if {e()} else {e()})",
+            lambda: f"({e()} and {e()} or {e()})",
+            lambda: f"(not {e()})",
+            lambda: (
+                f"({self.of('n', 'a', 'total')} {self.of('in', 'not in')} {self.of('xs', 'box')})"
+            ),
+            lambda: f"({e()} {self.of('in', 'not in')} {e() if self.rarely() else 'box'})",
+            lambda: f"({e()} {self.of('is', 'is not')} {e()})",
+            lambda: f"({e()} {self.of('<', '==') if self.rarely() else '!='} {e()} == {e()})",
+            lambda: f"(n < {self.of('n', '3')} <= box.count)",
+            lambda: f"box.get({e()})",
+            lambda: "box.v",
+            lambda: "box.twice",
+            lambda: f"box[{e()}]",
+            lambda: f"xs[{self.of('0', '-1', ':1', e() if self.rarely() else '1:')}]",
+            lambda: f"[{e()}, *xs, {e()}]",
+            lambda: f"{{{e() if self.rarely() else 'n'}: {e()}, **d}}",
+            lambda: f"[{e()} for v in {self.of('xs', 'box', 'gen(1)')} if {e()}]",
+            lambda: f"sum(v for v in (note(1), {self.of('x', 'a')}) if note({e()}) or 1)",
+            lambda: f"(lambda v, k={e()}: note(v))({e()})",
+            lambda: f"(y := {e()})",
+            lambda: f"f'{{{self.of('x', 'a', 'box', 'box.v', 'note(x)')}!r:>4}}'",
+            lambda: f"len({e() if self.rarely() else 'xs'})",
+            lambda: f"len([{e()}])",
+            lambda: f"h({self.of('xs', 'x', e())})",
+            lambda: f"ys.{self.of('append', 'count', 'remove')}({self.of('n', e())})",
+            lambda: f"math.{self.of('floor', 'gcd', 'hook')}({self.of('n', 'n + 1', 'note(n)')})",
+            lambda: f"(h if {e()} else note)({self.of('xs', 'd')})",
+            lambda: f"list(map(note, [{e()}, {e()}]))",
+            lambda: f"sorted([{self.of('x', '3', '1')}, 2], key=lambda v: -note(v))",
         )
+        return self.random.choice(kinds)()
 
     def target(self) -> str:
         e = self.expression(1)
@@ -116,6 +133,9 @@ class Programs:
             f"b: note(1) = {e}",
             "pass",
             "note(sorted(locals()))",
+            f"h = {self.of('note', 'len', 'repr', 'box.get', 'xs.count', 'Box', 'lambda v: 1')}",
+            f"math.hook = {self.of('note', 'abs', 'Box(n).get')}",
+            f"box.get = {self.of('note', 'repr', 'box.get')}",
             *(["break", "continue"] if loop else []),
         ]
         if depth == 0 or self.random.random() < 0.4:
@@ -148,5 +168,7 @@ def random_program(seed: int) -> str:
     programs = Programs(seed)
     statements = [programs.statement(2) for _ in range(programs.random.randint(2, 6))]
     body = textwrap.indent("\n".join(statements), "    ")
-    start = "    a, b, c, n, box, xs, d = 1, 2, 3, 4, Box(x), [x, 1], {1: 2, 2: 3}\n"
-    return f"{HEAD}def f(x):\n{start}{body}\n    return note((a, b, c, n, xs, d))\n"
+    start = "    a, b, c, n, box, xs, d, h = 1, 2, 3, 4, Box(x), [x, 1], {1: 2, 2: 3}, note\n"
+    start += "    ys, math.hook = [4, x], note\n"
+    head = HEAD.replace("{of_modules}", programs.of("types.ModuleType", "Module"))
+    return f"{head}def f(x):\n{start}{body}\n    return note((a, b, c, n, xs, d))\n"

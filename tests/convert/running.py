@@ -32,28 +32,22 @@ def define(text: str, **names: Any) -> dict[str, Any]:
 
 def calls() -> Converter:
     """A converter of calls alone; what is called is converted in turn."""
-    return _converting(Operators(call=PLAIN.call))
+    return Converter(Operators(), calls=True)
 
 
 def calls_and_reads() -> Converter:
     """A converter of calls and of all reads."""
-    return _converting(PLAIN)
-
-
-def _converting(operators: Operators) -> Converter:
-    converter = Converter(operators)
-    converter.operators["call"] = converter.convert
-    return converter
+    return Converter(PLAIN, calls=True)
 
 
 CONVERTERS = {"calls": calls, "calls and reads": calls_and_reads}
 
 
 def converted(function: Callable[..., Any], converter: Converter) -> Callable[..., Any]:
-    """`function`, which must be one that can be converted."""
-    found = converter.convert(function)
-    assert found is not function, [str(one) for one in converter.refusals.values()]
-    return found  # type: ignore[no-any-return]
+    """`function`, converted; itself if it has nothing to convert, but not if it is refused."""
+    found: Callable[..., Any] = converter.convert(function)
+    assert not converter.refusals.values(), [str(one) for one in converter.refusals.values()]
+    return found
 
 
 def outcome(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -17,6 +17,7 @@ from tracejit.convert.converter import Converter
 from tracejit.convert.exclusions import MARKED, as_is
 from tracejit.convert.operators import Operators
 from tracejit.convert.source import TOO_DEEP
+from tracejit.support.codes import as_written
 
 MODULE = '''
 import functools
@@ -135,6 +136,42 @@ def test_nothing_outlives_the_code_and_the_recording() -> None:
     del names, converter
     gc.collect()
     assert [one() for one in alive] == [None, None, None]
+
+
+def test_functions_that_call_each_other_die_with_the_recording() -> None:
+    names = define("def f(n): return g(n - 1) if n else []\ndef g(n): return f(n)\n")
+    with calls() as converter:
+        converted(names["f"], converter)(4)
+    alive = [weakref.ref(names[name]) for name in ("f", "g")]
+    late = converter.convert(names["g"])
+    assert late is names["g"]
+    del names, late
+    gc.collect()
+    assert [one() for one in alive] == [None, None]
+
+
+def test_functions_that_functions_make_die_as_they_do_in_python() -> None:
+    names = define(
+        """
+        import weakref
+        def f(x):
+            found = []
+            for k in range(3):
+                def made(v): return abs(v) + k
+                found.append(weakref.ref(made))
+                made(x)
+            del made
+            return [one() for one in found]
+        """
+    )
+    assert converted(names["f"], calls())(1) == [None, None, None]
+
+
+def test_converted_code_leads_to_the_users() -> None:
+    function = define(MODULE)["f"]
+    code = converted(function, calls()).__code__
+    assert code is not function.__code__
+    assert as_written(code) is as_written(function.__code__) is function.__code__
 
 
 def test_new_code_and_defaults_are_seen_by_the_next_recording() -> None:
@@ -333,8 +370,26 @@ def f(x):
 """
 
 
-def test_debuggers_see_the_same_lines() -> None:
-    assert_same_lines(STEPS)
+METHODS = """
+class C:
+    def m(self, x): return x
+def f(x):
+    o = C()
+    xs = []
+    for k in range(3):
+        xs.append(x)
+        x += o.m(x).real
+        o.m(1)
+        x = [o.m(x) for y in 'a'][0]
+        if o.m(x):
+            xs.append(o.m(x))
+    return o.m(x)
+"""
+
+
+@pytest.mark.parametrize("text", [STEPS, METHODS])
+def test_debuggers_see_the_same_lines(text: str) -> None:
+    assert_same_lines(text)
 
 
 @pytest.mark.xfail(

@@ -27,6 +27,7 @@ from tracejit.convert.source import Refusal, find
 DAILY = "argparse ast dataclasses json.encoder statistics typing"
 LEAST = 0.99
 SKIPPED = ("idlelib", "lib2to3", "test", "tkinter", "turtle", "turtledemo", "antigravity", "this")
+CALLS = {"call": PLAIN.call, "site": PLAIN.site}
 SAME = (
     "co_argcount", "co_cellvars", "co_filename", "co_firstlineno", "co_flags", "co_freevars",
     "co_kwonlyargcount", "co_name", "co_posonlyargcount", "co_qualname",
@@ -85,8 +86,8 @@ def check(names: list[str]) -> Counter[str]:
                         print(source)
                     continue
                 start = time.process_time()
-                for kinds in ({"call": PLAIN.call}, PLAIN.given()):
-                    assert_same_shape(bind(rewrite(source, kinds), kinds), code)
+                for kinds in (CALLS, PLAIN.given()):
+                    assert_same_shape(bind(rewrite(source, kinds), kinds)[0], code)
                 rewriting += time.process_time() - start
                 counts["found"] += 1
     total = sum(counts.values()) or 1

@@ -15,20 +15,19 @@ import functools
 import sys
 from collections.abc import Callable
 from types import (
-    BuiltinFunctionType,
     CodeType,
     FrameType,
     FunctionType,
     MethodType,
-    ModuleType,
 )
 from typing import Any
 
 from tracejit.convert.exclusions import LIBRARY, exclusion
 from tracejit.convert.mapping import See, real_globals, seen_through
-from tracejit.convert.operators import Operators
-from tracejit.convert.rewrite import bind, rewrite
+from tracejit.convert.operators import LASTING, Operators, Place, is_lasting
+from tracejit.convert.rewrite import bind, has_operators, rewrite
 from tracejit.convert.source import TOO_DEEP, Reason, Refusal, find
+from tracejit.support.codes import WRITTEN
 from tracejit.support.garbage import collection_paused
 from tracejit.support.memo import ByIdentity
 
@@ -44,28 +43,43 @@ _COPIED = (
 _rewritten: ByIdentity[CodeType, dict[frozenset[str], CodeType | Refusal]] = ByIdentity()
 """The codes that `rewrite` has made of a code object, by the kinds of their operators."""
 
-_converted: ByIdentity[CodeType, bool] = ByIdentity()
-"""The code of converted functions, which are not converted again by any converter."""
-
 
 class Converter:
     """The functions that are converted for one set of operators, during one recording.
 
-    Functions of modules and classes are kept until it ends, and taken for unchanged; functions that
-    functions make are not. `refusals` has the functions that run as written, by their code, but for
-    those of libraries. `see`, if given, is for those without usable source: see `mapping`.
+    Where it `calls`, converted code converts what it calls. Functions are known until it ends, and
+    taken for unchanged; those that functions make die as they do in Python. `refusals` has the
+    functions that run as written, by their code, but for those of libraries. `see`, if given, is
+    for those without usable source: see `mapping`. `route`, if given, is asked first: it answers
+    what takes the place of a callable, or None, and for one of a module or of a class this must
+    hold until the end.
 
     Converted code holds the operators, and Python collects no garbage through code, so a converter
     that its operators lead to must be left: it is a context, or is told to `forget`.
     """
 
-    def __init__(self, operators: Operators, see: See | None = None) -> None:
+    def __init__(
+        self,
+        operators: Operators,
+        see: See | None = None,
+        *,
+        calls: bool = False,
+        route: Callable[[Any], Any] | None = None,
+    ) -> None:
         """Begin with no functions."""
         self.operators = operators.given()
+        if calls:
+            self.operators |= {"call": self.convert, "site": self.convert}
         self.see = see
+        self.route = route
         self.refusals: ByIdentity[CodeType, Refusal] = ByIdentity()
+        self.is_over = False
         self._known: dict[Callable[..., Any], Any] = {}
+        self._called: dict[type, Any] = {}
+        self._made: ByIdentity[FunctionType, Any] = ByIdentity()
+        self._as_is: dict[int, CodeType] = {}
         self._codes: ByIdentity[CodeType, CodeType | None] = ByIdentity()
+        self._places: list[Place] = []
 
     def __enter__(self) -> Converter:
         return self
@@ -74,39 +88,71 @@ class Converter:
         self.forget()
 
     def forget(self) -> None:
-        """Forget all functions, with the code that holds the operators."""
+        """Forget all functions, with the code that holds the operators, and convert no more."""
+        self.is_over = True
         self._known.clear()
+        self._called.clear()
+        self._made.clear()
+        self._as_is.clear()
         self._codes.clear()
+        for place in self._places:
+            place.forget()
+        self._places.clear()
 
-    def convert(self, called: Any, /) -> Any:
-        """Answer what does the same as `called` through the operators, or `called` itself.
+    def convert(self, called: Any, place: Place | None = None, holder: Any = None, /) -> Any:
+        """Answer what does the same as `called` through the operators, or `called` itself, and tell
+        the place that asks.
 
         What is known is answered at once, in this one frame, and at the end of the stack functions
         run as written: recursion goes as deep as without conversion. No method of the user's runs.
         """
         kind = type(called)
-        try:
-            if kind is FunctionType or kind is BuiltinFunctionType:
-                return self._known[called]
-            if kind is MethodType and type(called.__func__) is FunctionType:
-                return MethodType(self._known[called.__func__], called.__self__)
-        except KeyError:
-            pass
-        try:
-            return _RULES.get(kind, Converter.instance)(self, called)
-        except RecursionError:
+        instead = None
+        if kind is MethodType:
+            function = called.__func__
+            known = self._known.get(function) if type(function) is FunctionType else None
+            if known is function:
+                instead = called
+            elif known is not None:
+                return MethodType(known, called.__self__)
+        elif kind in LASTING:
+            instead = self._known.get(called)
+            if instead is None and kind is FunctionType:
+                is_as_is = id(called.__code__) in self._as_is
+                instead = called if is_as_is else self._made.get(called)
+        elif type(kind) is type:
+            known = self._called.get(kind)
+            if known is not None:
+                return called if known is kind else MethodType(known, called)
+        if instead is None:
+            try:
+                instead = self._first(called)
+            except RecursionError:
+                return called
+        if place is not None and place.is_new:
+            place.keep(called, instead, holder)
+        return instead
+
+    def _first(self, called: Any) -> Any:
+        """Answer for what is not known, and know it from then on."""
+        if self.is_over:
             return called
+        instead = None if self.route is None else self.route(called)
+        if instead is None:
+            instead = _RULES.get(type(called), Converter.instance)(self, called)
+        if is_lasting(called):
+            self._known[called] = instead
+        elif type(called) is FunctionType:
+            if instead is called:
+                self._as_is[id(called.__code__)] = called.__code__
+            else:
+                self._made[called] = instead
+        return instead
 
     def function(self, function: FunctionType) -> FunctionType:
         """A function over the same globals, defaults and cells, with what users can see of it."""
-        converted = self._function(function)
-        if "<locals>" not in function.__qualname__:
-            self._known[function] = converted
-        return converted
-
-    def _function(self, function: FunctionType) -> FunctionType:
         code = function.__code__
-        if code in _converted:
+        if code in WRITTEN:
             return function
         reason = exclusion(function)
         if reason is not None:
@@ -114,6 +160,8 @@ class Converter:
         with_operators = self._code(function)
         if with_operators is None:
             return self._without_source(function)
+        if with_operators is code:
+            return function
         converted = FunctionType(
             with_operators,
             real_globals(function),
@@ -133,8 +181,13 @@ class Converter:
             self.refusals[code] = template
             self._codes[code] = None
             return None
-        bound = self._codes[code] = bind(template, self.operators)
-        _converted[bound] = True
+        if not has_operators(template):
+            self._codes[code] = code
+            return code
+        bound, places = bind(template, self.operators)
+        self._codes[code] = bound
+        self._places += places
+        WRITTEN[bound] = code
         return bound
 
     def _without_source(self, function: FunctionType) -> FunctionType:
@@ -167,25 +220,21 @@ class Converter:
         """The function that a `staticmethod` holds, which calls it and nothing more."""
         return self.convert(called.__func__)
 
-    def builtin(self, called: BuiltinFunctionType) -> BuiltinFunctionType:
-        """A function of C as it is; those of modules are known."""
-        if isinstance(called.__self__, ModuleType):
-            self._known[called] = called
-        return called
-
     def instance(self, called: Any) -> Any:
         """The method `__call__` of an instance whose class has one in Python."""
-        method = getattr(type(called), _CALL, None)
+        kind = type(called)
+        method = getattr(kind, _CALL, None)
         if type(method) is not FunctionType:
             return called
         converted = self.convert(method)
+        if is_lasting(kind):
+            self._called[kind] = kind if converted is method else converted
         return called if converted is method else MethodType(converted, called)
 
 
 _CALL = "__call__"
 _RULES: dict[type, Callable[[Converter, Any], Any]] = {
     FunctionType: Converter.function,
-    BuiltinFunctionType: Converter.builtin,
     MethodType: Converter.method,
     functools.partial: Converter.partial,
     staticmethod: Converter.static,

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-import weakref
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from tracejit.convert.source import Reason
+from tracejit.support.memo import ByIdentity
 
 VARIABLE = "TRACEJIT_CONVERT"
 LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy", "tracejit"))
@@ -24,7 +24,7 @@ LIBRARY = Reason("it is part of Python, NumPy or tracejit", "Write what it does 
 
 Marked = TypeVar("Marked")
 
-_functions: weakref.WeakSet[FunctionType] = weakref.WeakSet()
+_marked: ByIdentity[CodeType, bool] = ByIdentity()
 _modules: set[str] = set()
 
 
@@ -51,7 +51,7 @@ def as_is(marked: Marked) -> Marked:
 def _mark(member: Any) -> None:
     function = getattr(member, "__func__", getattr(member, "fget", member))
     if isinstance(function, FunctionType):
-        _functions.add(function)
+        _marked[function.__code__] = True
 
 
 def exclusion(function: FunctionType) -> Reason | None:
@@ -62,7 +62,8 @@ def exclusion(function: FunctionType) -> Reason | None:
         return LIBRARY
     if os.environ.get(VARIABLE) == "0":
         return SWITCHED_OFF
-    if function in _functions or (_modules and any(map(_modules.__contains__, _packages(name)))):
+    is_excluded = bool(_modules) and any(map(_modules.__contains__, _packages(name)))
+    if is_excluded or function.__code__ in _marked:
         return MARKED
     return None
 

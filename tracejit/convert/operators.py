@@ -1,7 +1,7 @@
 """The operators that stand in converted code for calls and reads.
 
 An operator that is None leaves what it stands for as it is written, so `Operators(call=...)` has
-calls alone rewritten, and `Operators()` nothing. There are three kinds:
+calls alone rewritten, and `Operators()` nothing. There are four kinds:
 
 - Those that **answer** do the operation: `attribute(o, "w")` stands for `o.w`. What they raise, the
   user's code raises; so does what they note before they raise. They are called with positions only.
@@ -11,6 +11,10 @@ calls alone rewritten, and `Operators()` nothing. There are three kinds:
 - Those of **names** get a value that Python has just read: `name(where, "np", np)`. A name that is
   not there is Python's error. `where` is the `id` of the code object as the user wrote it: who
   knows the functions that run knows their globals and cells.
+- That of a **place** is asked only for what the place does not know. `f(x)` becomes
+  `(place.instead if f is place.called else site(f, place))(x)`, so a call of what was called there
+  before costs one test of identity, and no frame. Only names, and attributes of names, are read
+  twice; methods of lists, dicts and other types of Python are called as they are written.
 
 Names that a function declares `global` or `nonlocal` are read as written: their stores cannot be
 rewritten, so whoever follows them reads them when the function is called.
@@ -19,11 +23,80 @@ rewritten, so whoever follows them reads them when the function is called.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 Announce = Callable[[Any], Any]
+
+_TYPES_OF_C = frozenset((list, dict, set, tuple, str, bytes, int, float, bool, complex, frozenset))
+"""Types whose instances have no attributes of their own."""
+
+LASTING: set[type] = {FunctionType, BuiltinFunctionType, type}
+"""Types whose instances, as long as a module or a class has them, may be kept: no method of the
+user's runs where one is a key. Those of functions of C libraries are added."""
+
+
+def is_lasting(called: Any) -> bool:
+    """Return whether a callable belongs to a module or a class, and may be kept."""
+    kind = type(called)
+    if kind is FunctionType or kind is type:
+        return "<locals>" not in called.__qualname__
+    if kind is BuiltinFunctionType:
+        return type(called.__self__) is ModuleType
+    return kind in LASTING
+
+
+class Place:
+    """A call in converted code, which knows the first callable that was called there, if it lasts.
+
+    What it knows never changes, as another thread may read it, until it forgets. `holder` is the
+    module that has what is called, or the type of instances of which the method stays as it is.
+    """
+
+    __slots__ = ("called", "holder", "instead", "is_new")
+
+    is_new: bool
+    called: Any
+    holder: Any
+    instead: Any
+
+    def __init__(self) -> None:
+        """Know nothing."""
+        self.is_new = True
+        self.called = self.holder = self.instead = _NOTHING
+
+    def forget(self) -> None:
+        """Know nothing any more; whoever has just asked gets what the user calls."""
+        self.is_new = False
+        self.instead = self.called
+        self.called = self.holder = _NOTHING
+
+    def keep(self, called: Any, instead: Any, holder: Any) -> None:
+        """Know what to call in place of `called`, an attribute of `holder` if there is one."""
+        if not self.is_new:
+            return
+        self.is_new = False
+        if type(holder) in _TYPES_OF_C or (type(called) is MethodType and _KEEPS_METHODS):
+            if instead is called and is_lasting(type(holder)):
+                self.holder = type(holder)
+        elif is_lasting(called) and (holder is None or _has(holder, called)):
+            self.instead = instead
+            self.called = called
+            self.holder = holder
+
+
+_NOTHING = object()
+_KEEPS_METHODS = sys.version_info[:2] != (3, 12)
+"""Debuggers of Python 3.12 stop at a line again after a call of Python code that ends the last side
+of a conditional expression."""
+
+
+def _has(holder: Any, called: Any) -> bool:
+    """Return whether a module has a callable, and is not asked for it by a function of its own."""
+    return type(holder) is ModuleType and vars(holder).get(called.__name__) is called
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +105,10 @@ class Operators:
 
     call: Announce | None = None
     """`call(f)(x)` for `f(x)`: what is called in place of a callable, in the user's frame."""
+
+    site: Callable[..., Any] | None = None
+    """`site(f, place)` for `f(x)`, and `site(o.m, place, o)` for `o.m(x)`: like `call`, where the
+    place does not know. It tells the place by `place.keep` what holds until it forgets."""
 
     attribute: Callable[[Any, str], Any] | None = None
     """`attribute(o, "w")` for `o.w`; private names are mangled."""
@@ -89,6 +166,10 @@ def _same(o: Any, _: Any = None, /) -> Any:
     return o
 
 
+def _called(called: Any, _place: Place, _holder: Any = None, /) -> Any:
+    return called
+
+
 def _value(_where: int, _name: str, value: Any, /) -> Any:
     return value
 
@@ -99,6 +180,7 @@ def _contains(x: Any, o: Any, /) -> bool:
 
 PLAIN = Operators(
     call=_same,
+    site=_called,
     attribute=getattr,
     item=operator.getitem,
     contains=_contains,

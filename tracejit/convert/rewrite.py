@@ -17,13 +17,21 @@ from collections.abc import Collection, Iterator
 from types import CodeType
 from typing import Any
 
+from tracejit.convert.operators import Place
 from tracejit.convert.source import Source, codes_in
 
 MARK = "\0operator "
 """The start of the constants that stand for operators, until `bind` puts these in their place."""
 
 SLICE = "slice"
-"""The constant that stands for the class of slices."""
+TYPE = "type"
+"""The constants that stand for Python's own classes of these names."""
+
+PLACE = f"{MARK}place "
+"""The start of the constants that stand for places, one for each."""
+
+MOST_PARTS = 20
+"""Parts of the arguments of a method that is called as it is written, or otherwise."""
 
 _TABLE = {
     "Expr Return Await Yield YieldFrom NamedExpr": "value",
@@ -89,6 +97,10 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[str, bool]] = {
 }
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DISPLAYS = (ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
+_NOT_SIMPLE = (
+    *(ast.Call, ast.Lambda, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom),
+    *(ast.JoinedStr, *_COMPREHENSIONS),
+)
 _SINGLE = (None, True, False, ...)
 
 
@@ -105,21 +117,26 @@ def rewrite(source: Source, kinds: Collection[str]) -> CodeType:
     return adopted.replace(co_flags=old.co_flags)
 
 
-def bind(code: CodeType, operators: dict[str, Any]) -> CodeType:
-    """The code that `rewrite` has made, with the operators in it."""
-    return _bound(code, {MARK + kind: one for kind, one in {SLICE: slice, **operators}.items()})
+def bind(code: CodeType, operators: dict[str, Any]) -> tuple[CodeType, list[Place]]:
+    """The code that `rewrite` has made, with the operators in it, and its places of calls."""
+    operators = {SLICE: slice, TYPE: type, **operators}
+    places: list[Place] = []
+    return _bound(code, {MARK + kind: one for kind, one in operators.items()}, places), places
 
 
-def _bound(code: CodeType, operators: dict[str, Any]) -> CodeType:
-    constants = tuple(
-        operators.get(one, one)
-        if type(one) is str
-        else _bound(one, operators)
-        if type(one) is CodeType and has_operators(one)
-        else one
-        for one in code.co_consts
-    )
-    return code.replace(co_consts=constants)
+def _bound(code: CodeType, operators: dict[str, Any], places: list[Place]) -> CodeType:
+    constants = []
+    for one in code.co_consts:
+        if type(one) is str and one.startswith(MARK):
+            if one.startswith(PLACE):
+                places.append(Place())
+                one = places[-1]
+            else:
+                one = operators[one]
+        elif type(one) is CodeType and has_operators(one):
+            one = _bound(one, operators, places)
+        constants.append(one)
+    return code.replace(co_consts=tuple(constants))
 
 
 def has_operators(code: CodeType) -> bool:
@@ -190,6 +207,9 @@ class _Rewriting:
         self.own = bound_names(node) if self.kinds & {"name", "cell"} else frozenset[str]()
         self.hidden = frozenset[str]()
         self.waiting: list[tuple[ast.AST, frozenset[str]]] = []
+        self.places = 0
+        code = source.code
+        self.variables = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
         self.each(node, "body")
 
     def run(self) -> None:
@@ -232,6 +252,10 @@ class _Rewriting:
         """A part of a node, with the operator around it that the node has for it."""
         new = self.part(part)
         kind, *more = _around(node, part, kind, index)
+        if kind == "call" and "site" in self.kinds and new is part and isinstance(node, ast.Call):
+            at_place = self.at_place(part)
+            if at_place is not None:
+                return at_place
         if kind not in self.kinds:
             return new
         if kind in ("store", "update"):
@@ -244,6 +268,8 @@ class _Rewriting:
             return self.named(node)
         if type(node) not in PARTS:
             return node
+        if isinstance(node, ast.Call) and (call := self.method_call(node)) is not None:
+            return call
         answer = self.answered(node)
         self.waiting.append((answer or node, self.hidden))
         if answer is None:
@@ -254,6 +280,51 @@ class _Rewriting:
         if isinstance(node, ast.Compare) and not _COMPARISONS[type(node.ops[0])][1]:
             return _at(node, ast.UnaryOp(ast.Not(), answer))
         return answer
+
+    def at_place(self, called: ast.expr) -> ast.IfExp | None:
+        """The choice of what is called for a name or an attribute of one, which its place knows."""
+        match called:
+            case ast.Name():
+                place = self.place(called)
+                test = _is_not(called, place, "called")
+                return _either(called, test, _site(called, place), _part(place, "instead"))
+            case ast.Attribute(value=ast.Name() as holder) if self.is_read_twice(called):
+                place = self.place(called)
+                asked = _site(called, place, holder)
+                if self.is_variable(holder):
+                    return _either(called, _is_no_instance(holder, place), asked, called)
+                tests: list[ast.expr] = [
+                    _is_not(holder, place, "holder"),
+                    _is_not(called, place, "called"),
+                ]
+                test = _at(called, ast.BoolOp(ast.Or(), tests))
+                return _either(called, test, asked, _part(place, "instead"))
+        return None
+
+    def method_call(self, call: ast.Call) -> ast.IfExp | None:
+        """A call of a method with simple arguments, as it is written where its place knows it."""
+        match call:
+            case ast.Call(func=ast.Attribute(value=ast.Name() as holder) as called):
+                is_method = self.is_read_twice(called) and self.is_variable(holder)
+                if not is_method or "site" not in self.kinds or not _is_simple(call):
+                    return None
+                place = self.place(called)
+                other = ast.Call(_site(called, place, holder), call.args, call.keywords)
+                return _either(call, _is_no_instance(holder, place), _at(call, other), call)
+        return None
+
+    def place(self, called: ast.expr) -> ast.Constant:
+        """The constant of a place that no other call has."""
+        self.places += 1
+        return _text(called, f"{PLACE}{self.places}")
+
+    def is_read_twice(self, called: ast.Attribute) -> bool:
+        """Return whether an attribute of a name stays as it is written, on one line."""
+        return self.kinds <= {"call", "site"} and called.lineno == called.end_lineno
+
+    def is_variable(self, node: ast.Name) -> bool:
+        """Return whether a name is one of the function's, and not of its module."""
+        return node.id in self.hidden or self.mangled(node.id) in self.variables
 
     def answered(self, node: Any) -> Operation | None:
         """The operation that answers in place of a node, if there is one."""
@@ -396,6 +467,42 @@ def _operation(kind: str, place: Any, *arguments: Any) -> Operation:
         for one in (operation, *arguments[1:]):
             _put_at_name(one, place)
     return operation
+
+
+def _site(called: ast.expr, place: ast.Constant, *holder: ast.expr) -> Operation:
+    return _operation("site", called, called, place, *holder)
+
+
+def _part(place: ast.Constant, name: str) -> ast.Attribute:
+    part: ast.Attribute = _at(place, ast.Attribute(place, name, ast.Load()))
+    return part
+
+
+def _is_not(node: ast.expr, place: ast.Constant, name: str) -> ast.Compare:
+    test: ast.Compare = _at(node, ast.Compare(node, [ast.IsNot()], [_part(place, name)]))
+    return test
+
+
+def _is_no_instance(holder: ast.expr, place: ast.Constant) -> ast.Compare:
+    return _is_not(_operation(TYPE, holder, holder), place, "holder")
+
+
+def _either(node: ast.expr, test: ast.expr, one: ast.expr, other: ast.expr) -> ast.IfExp:
+    either: ast.IfExp = _at(node, ast.IfExp(test, one, other))
+    return either
+
+
+def _is_simple(call: ast.Call) -> bool:
+    """Return whether nothing is rewritten in the arguments of a call, and these are few."""
+    waiting: list[ast.AST] = [*call.args, *call.keywords]
+    for _ in range(MOST_PARTS):
+        if not waiting:
+            return True
+        node = waiting.pop()
+        if isinstance(node, _NOT_SIMPLE):
+            return False
+        waiting += ast.iter_child_nodes(node)
+    return False
 
 
 def _put_at_name(node: ast.expr, attribute: ast.Attribute) -> None:

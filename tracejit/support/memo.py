@@ -86,7 +86,8 @@ class ByIdentity(Generic[Owner, Derived]):
 
     def get(self, owner: Owner) -> Derived | None:
         """The object that is derived from `owner`, or None."""
-        return self[owner] if owner in self else None
+        known = self._derived.get(id(owner))
+        return known[1] if known is not None and known[0]() is owner else None
 
     def setdefault(self, owner: Owner, derived: Derived) -> Derived:
         """The object that is derived from `owner`: from now on `derived`, if there was none."""

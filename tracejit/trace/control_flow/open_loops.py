@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from tracejit.ir.graph import Value
+from tracejit.support.codes import as_written
 from tracejit.trace.control_flow.closing import OpenLoop
 from tracejit.trace.control_flow.loop_syntax import LoopSyntax, NotClosable, loop_at
 from tracejit.trace.recording.numbers import origins_of
@@ -48,7 +49,7 @@ class OpenLoops:
                 return self._test(innermost, value, frame.f_lasti)
         decide = outside if innermost is None else innermost.branch
         outcome = decide(value)
-        site = frame.f_code, frame.f_lineno
+        site = as_written(frame.f_code), frame.f_lineno
         if site in self.closing.refused or not self._may_open():
             return outcome
         syntax = loop_at(frame)
@@ -96,7 +97,9 @@ class OpenLoops:
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
-        if trace is None or trace.tb_frame.f_code not in {code for code, _ in self.closed}:
+        if trace is None:
+            return False
+        if as_written(trace.tb_frame.f_code) not in {code for code, _ in self.closed}:
             return False
         statement = places.source_of(trace.tb_frame.f_code).statement(trace.tb_lineno)
         return isinstance(statement, ast.Raise)

@@ -17,21 +17,21 @@ import functools
 import math
 import os
 import sysconfig
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from tracejit.convert.converter import Converter
-from tracejit.convert.operators import Operators
+from tracejit.convert.operators import LASTING, Operators
 from tracejit.ops.base.op import HANDLERS
 from tracejit.trace.tensor.namespaces import NUMPY, recordable, recorded_argument
 
-_INSTALLED = {sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep}
+_INSTALLED = (sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep)
+LASTING.update((np.ufunc, type(np.sum)))
 _FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)))
 _SAME_NAME = (
     "acos acosh asin asinh atan atan2 atanh cos cosh degrees exp expm1 fabs hypot "
@@ -53,6 +53,8 @@ def _of_recorded(plain: Callable[..., Any], recorded: Callable[..., Any]) -> Cal
 
     @functools.wraps(plain)
     def call(*args: Any) -> Any:
+        if len(args) == 1 and type(args[0]) is float:
+            return plain(args[0])
         return plain(*args) if recorded_argument(*args) is None else recorded(*args)
 
     return call
@@ -66,62 +68,35 @@ MATH = {
 } | {math.log: _of_recorded(math.log, _log)}
 
 
-class _Routing(threading.local):
-    """The converters of the recordings that run on this thread, with what each has found by `id`.
-
-    The operator is one function for all recordings: their converted code is equal, and what a first
-    recording learns of a loop holds for the next.
-    """
-
-    def __init__(self) -> None:
-        """Begin with no recording."""
-        self.stack: list[tuple[Converter, dict[int, tuple[Any, Any]]]] = []
-
-
-_routing = _Routing()
-
-
 @contextmanager
 def routed(python: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     """A function to be recorded, with its calls routed."""
-    with Converter(Operators(call=_called)) as converter:
-        _routing.stack.append((converter, {}))
-        try:
-            yield converter.convert(python)
-        finally:
-            _routing.stack.pop()
+
+    def route(called: Any) -> Any:
+        found = _route(called)
+        return _if_recorded(converter, called) if found is None and _is_library(called) else found
+
+    with Converter(Operators(), calls=True, route=route) as converter:
+        yield (
+            converter.function(python)
+            if type(python) is FunctionType
+            else converter.convert(python)
+        )
 
 
-def _called(called: Any, /) -> Any:
-    """The callable in place of `called`; `called` itself where nothing is recorded."""
-    if not _routing.stack:
-        return called
-    converter, known = _routing.stack[-1]
-    found = known.get(id(called))
-    if found is not None:
-        return found[1]
-    route = _route(called)
-    if route is not None:
-        known[id(called)] = called, route
-    elif _is_of_library(called):
-        route = _if_recorded(converter, called)
-    return converter.convert(called) if route is None else route
+def _is_library(called: Any) -> bool:
+    """Return whether a function was installed, rather than written by the user."""
+    is_function = type(called) is FunctionType
+    return is_function and called.__code__.co_filename.startswith(_INSTALLED)
 
 
-def _is_of_library(called: Any) -> bool:
-    """Return whether a function or method was installed, rather than written by the user."""
-    code = getattr(called, "__code__", None)
-    return code is not None and any(map(code.co_filename.startswith, _INSTALLED))
-
-
-def _if_recorded(converter: Converter, called: Any) -> Any:
+def _if_recorded(converter: Converter, called: FunctionType) -> Any:
     """A function, converted for each call that gives it something recorded."""
-    arguments = (called.__self__,) if isinstance(called, MethodType) else ()
 
     @functools.wraps(called)
     def call(*args: Any, **kwargs: Any) -> Any:
-        recorded = recorded_argument(*arguments, *args, *kwargs.values())
-        return (called if recorded is None else converter.convert(called))(*args, **kwargs)
+        recorded = recorded_argument(*args, *kwargs.values())
+        return (called if recorded is None else converter.function(called))(*args, **kwargs)
 
     return call
 

@@ -19,9 +19,14 @@ from tracejit.trace.structure.trees import flatten
 NUMPY: list[Callable[[Any], Any]] = []
 """Finders of what stands for a function of NumPy's, or None."""
 
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), np.ndarray, np.float64))
+"""Types of arguments that are never recorded, nor hold what is."""
+
 
 def recorded_argument(*args: Any) -> Any:
     """The first Tensor or Variable among `args` and in their containers; None without."""
+    if _PLAIN.issuperset(map(type, args)):
+        return None
     for arg in args:
         if hasattr(type(arg), "__tracejit_record__"):
             return arg
