@@ -222,6 +222,9 @@ class _Rewriting:
             elif isinstance(node, ast.AugAssign):
                 target: Any = node.target
                 target.is_updated = True
+            elif isinstance(node, ast.Assert):
+                for inner in ast.walk(node.test):
+                    inner.is_asserted = True  # type: ignore[attr-defined]
             elif isinstance(node, _COMPREHENSIONS):
                 self.generators(node)
             parts = PARTS[type(node)]
@@ -302,11 +305,16 @@ class _Rewriting:
         return None
 
     def method_call(self, call: ast.Call) -> ast.IfExp | None:
-        """A call of a method with simple arguments, as it is written where its place knows it."""
+        """A call of a method with simple arguments, as it is written where its place knows it.
+
+        Not where it is asserted: Python 3.11 reports the columns of a comparison as the statement's.
+        """
+        if "site" not in self.kinds or hasattr(call, "is_asserted"):
+            return None
         match call:
             case ast.Call(func=ast.Attribute(value=ast.Name() as holder) as called):
                 is_method = self.is_read_twice(called) and self.is_variable(holder)
-                if not is_method or "site" not in self.kinds or not _is_simple(call):
+                if not is_method or not _is_simple(call):
                     return None
                 place = self.place(called)
                 other = ast.Call(_site(called, place, holder), call.args, call.keywords)
