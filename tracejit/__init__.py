@@ -29,6 +29,7 @@ from tracejit.api.registry import no_gradient, primitive, register_gradient
 from tracejit.api.transforms import hvp, jvp, linearize, vjp
 from tracejit.api.vmap import vmap
 from tracejit.compiler.kernel import Kernel, load
+from tracejit.convert.exclusions import as_is as as_is
 from tracejit.debug.stepping import set_trace
 from tracejit.debug.switch import debug_nans
 from tracejit.eager.accumulator import ForwardAccumulator

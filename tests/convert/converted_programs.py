@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 PROGRAMS = {
+    "a method after a store": """
+        math = __import__("math")
+        def f(x):
+            g = x.bit_length
+            y = 1; n = x.bit_length()
+            return math.floor(n), g(), y
+        """,
+    "an asserted method": """
+        def f(x):
+            for o in ([x], [x], []): assert o.count(x), x
+        """,
     "return skips else": """
         def f(x):
             try: return x * 2

@@ -244,14 +244,12 @@ def test_an_expression_too_deep_for_the_parser_runs_as_written() -> None:
     assert converter.convert(f)(1) == 1_501
 
 
-def test_excluded_functions_run_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_excluded_functions_run_as_written() -> None:
     names = define(MODULE)
     as_is(names["f"])
     converter = calls()
     assert converter.convert(names["f"]) is names["f"]
     assert [one.reason for one in converter.refusals.values()] == [MARKED]
-    monkeypatch.setenv("TRACEJIT_CONVERT", "0")
-    assert calls().convert(names["decorated"]) is names["decorated"]
 
 
 def test_threads_convert_at_once() -> None:

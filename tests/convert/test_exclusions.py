@@ -11,7 +11,7 @@ import pytest
 import tracejit
 from tests.convert.running import define
 from tracejit.convert import exclusions
-from tracejit.convert.exclusions import LIBRARY, MARKED, SWITCHED_OFF, as_is, exclusion
+from tracejit.convert.exclusions import LIBRARY, MARKED, SET, as_is, exclusion
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +43,9 @@ def test_marks_are_of_functions_classes_modules_and_packages() -> None:
     assert exclusion(functions("packages")["f"]) is None
 
 
-def test_the_variable_excludes_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEJIT_CONVERT", "0")
-    assert exclusion(functions("program")["f"]) is SWITCHED_OFF
+def test_the_setting_excludes_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_AS_IS", "json, package.inner")
+    assert exclusion(functions("package.inner.module")["f"]) is SET
+    assert exclusion(functions("package.other")["f"]) is None
+    with tracejit.config(as_is=["package"]):
+        assert exclusion(functions("package.other")["f"]) is SET

@@ -37,10 +37,6 @@ def in_memory(nothing_is_set: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_CACHE", "0")
 
 
-# Switches of what is not finished.
-PRIVATE = {"TRACEJIT_CONVERT"}
-
-
 def test_the_parameters_are_the_table() -> None:
     *names, unknown = inspect.signature(tj.config).parameters
     assert names == list(SETTINGS) and unknown == "unknown"
@@ -50,7 +46,7 @@ def test_the_parameters_are_the_table() -> None:
 
 
 def test_every_variable_that_the_package_names_is_in_the_table() -> None:
-    known = {row.variable for row in SETTINGS.values()} | PRIVATE
+    known = {row.variable for row in SETTINGS.values()}
     for path in Path(tj.__file__).parent.rglob("*.py"):
         for word in path.read_text(encoding="utf-8").replace("`", " ").split():
             name = word.strip("\"'.,;:()").partition("=")[0]
@@ -76,6 +72,7 @@ def test_defaults_hold() -> None:
         ("dump", "", ()),
         ("dump", "source", ("source",)),
         ("threads", "  ", None),
+        ("as_is", "scipy.stats, json,", ("scipy.stats", "json")),
     ],
 )
 def test_a_variable_says_it(

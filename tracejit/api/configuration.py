@@ -61,6 +61,8 @@ def config(
     strict: bool | None = None,
     verify: bool | None = None,
     dump: str | Iterable[str] | None = None,
+    convert: bool | None = None,
+    as_is: str | Iterable[str] | None = None,
     **unknown: Any,
 ) -> Configuration:
     """Set what environment variables set, for the whole process, or for a `with` block.
@@ -83,7 +85,9 @@ def config(
     | `check` | `TRACEJIT_CHECK` | each new call is recorded twice, and must be the same |
     | `strict` | `TRACEJIT_STRICT` | no fallback to Python hides a mistake of tracejit |
     | `verify` | `TRACEJIT_VERIFY` | the graph is checked after every pass |
-    | `dump` | `TRACEJIT_DUMP` | "trace,adjoint,plan,source": stages printed to stderr |
+    | `dump` | `TRACEJIT_DUMP` | "converted,trace,adjoint,plan,source": printed to stderr |
+    | `convert` | `TRACEJIT_CONVERT` | record calls under any name; not finished |
+    | `as_is` | `TRACEJIT_AS_IS` | packages whose functions run as they are written |
 
     Raises ArityError for a name that is none, and ArgumentError for a value that is none.
 

@@ -3,8 +3,7 @@ in its order."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +48,7 @@ from tracejit.passes.exact.detach import detach, detach_in_step
 from tracejit.passes.exact.erase import erase_markers
 from tracejit.passes.framework.dce import drop_dead
 from tracejit.passes.framework.driver import Pass, run_in_turn
-from tracejit.support.config import setting
+from tracejit.support.config import dump
 from tracejit.support.cost_model import costs
 from tracejit.support.progress import stage
 from tracejit.targets.numpy.lower.improve import improve
@@ -99,12 +98,6 @@ class Recorded(NamedTuple):
     seed: Value | None = None
     trace_outputs: tuple[int, ...] = ()
     is_numbered: bool = False
-
-
-def dump(stage: str, text: Callable[[], str]) -> None:
-    """Print `text` to stderr if the setting `dump` names the stage."""
-    if stage in setting("dump"):
-        sys.stderr.write(f"--- {stage}\n{text()}\n")
 
 
 def key_of(recorded: Recorded, options: str) -> str:

@@ -22,12 +22,13 @@ from types import (
 )
 from typing import Any
 
-from tracejit.convert.exclusions import LIBRARY, exclusion
+from tracejit.convert.exclusions import LIBRARY, Reason, exclusion
 from tracejit.convert.mapping import See, real_globals, seen_through
 from tracejit.convert.operators import LASTING, Operators, Place, is_lasting
-from tracejit.convert.rewrite import bind, has_operators, rewrite
-from tracejit.convert.source import TOO_DEEP, Reason, Refusal, find
+from tracejit.convert.rewrite import bind, converted_text, has_operators, rewrite
+from tracejit.convert.source import TOO_DEEP, Refusal, Source, find
 from tracejit.support.codes import WRITTEN
+from tracejit.support.config import dump
 from tracejit.support.garbage import collection_paused
 from tracejit.support.memo import ByIdentity
 
@@ -156,7 +157,7 @@ class Converter:
             return function
         reason = exclusion(function)
         if reason is not None:
-            return function if reason is LIBRARY else self._refuse(function, reason)
+            return function if reason is LIBRARY else self.refuse(function, reason)
         with_operators = self._code(function)
         if with_operators is None:
             return self._without_source(function)
@@ -184,6 +185,7 @@ class Converter:
         if not has_operators(template):
             self._codes[code] = code
             return code
+        dump("converted", lambda: _text(function, frozenset(self.operators)))
         bound, places = bind(template, self.operators)
         self._codes[code] = bound
         self._places += places
@@ -195,10 +197,11 @@ class Converter:
             return function
         seen = seen_through(function, self.see)
         if isinstance(seen, Reason):
-            return self._refuse(function, seen)
+            return self.refuse(function, seen)
         return _dressed(seen, function)
 
-    def _refuse(self, function: FunctionType, reason: Reason) -> FunctionType:
+    def refuse(self, function: FunctionType, reason: Reason) -> FunctionType:
+        """Answer a function as it is, and note the reason."""
         code = function.__code__
         refusal = Refusal(function.__qualname__, code.co_filename, code.co_firstlineno, reason)
         self.refusals[code] = refusal
@@ -269,6 +272,14 @@ def _rewrite(function: FunctionType, kinds: frozenset[str]) -> CodeType | Refusa
         if _depth_of_the_stack() > sys.getrecursionlimit() // 2:
             raise
         return Refusal(function.__qualname__, code.co_filename, code.co_firstlineno, TOO_DEEP)
+
+
+def _text(function: FunctionType, kinds: frozenset[str]) -> str:
+    """A converted function as text, under its name and place."""
+    code = function.__code__
+    source = find(code, function.__qualname__, real_globals(function))
+    text = converted_text(source, kinds) if isinstance(source, Source) else "its file was edited"
+    return f"# {function.__qualname__} ({code.co_filename}:{code.co_firstlineno})\n{text}"
 
 
 def _depth_of_the_stack() -> int:

@@ -1,25 +1,31 @@
 """Functions that are never converted: what users exclude, and the libraries that run as they are.
 
 The standard library and NumPy's own Python never see anything but what the operators give them, so
-there is nothing in them to convert. A user excludes a function, a module or a package by `as_is`,
-and everything by setting TRACEJIT_CONVERT to 0.
+there is nothing in them to convert. A user excludes a function, a class or a module by `as_is`, and
+packages by the setting of this name.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from tracejit.convert.source import Reason
+from tracejit.support.config import setting
 from tracejit.support.memo import ByIdentity
 
-VARIABLE = "TRACEJIT_CONVERT"
 LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy", "tracejit"))
 
-SWITCHED_OFF = Reason(f"{VARIABLE} is 0", f"Unset {VARIABLE}")
-MARKED = Reason("it was marked with as_is", "Remove the mark")
+
+class Reason(NamedTuple):
+    """A reason for which a function is not converted, and the user's cure, as clauses."""
+
+    why: str
+    cure: str
+
+
+MARKED = Reason("it is marked with as_is", "Remove the mark")
+SET = Reason("the setting as_is names its package", "Take the package out of the setting")
 LIBRARY = Reason("it is part of Python, NumPy or tracejit", "Write what it does in a function")
 
 Marked = TypeVar("Marked")
@@ -29,10 +35,15 @@ _modules: set[str] = set()
 
 
 def as_is(marked: Marked) -> Marked:
-    """Exclude a function, a class with its methods, a module, or a package by its name.
+    """Let a function run as it is written; or a class with its methods, a module, or a package
+    with all its modules, given by its name.
+
+    What runs as it is written calls NumPy itself, as functions do where conversion is switched
+    off. The setting `as_is` names packages without any change of code.
 
     >>> import json
-    >>> as_is(json).__name__
+    >>> import tracejit as tj
+    >>> tj.as_is(json).__name__
     'json'
     """
     match marked:
@@ -60,12 +71,10 @@ def exclusion(function: FunctionType) -> Reason | None:
     name = module if isinstance(module, str) else ""
     if name.split(".", 1)[0] in LIBRARIES:
         return LIBRARY
-    if os.environ.get(VARIABLE) == "0":
-        return SWITCHED_OFF
-    is_excluded = bool(_modules) and any(map(_modules.__contains__, _packages(name)))
-    if is_excluded or function.__code__ in _marked:
+    packages = _packages(name)
+    if function.__code__ in _marked or not _modules.isdisjoint(packages):
         return MARKED
-    return None
+    return None if set(setting("as_is")).isdisjoint(packages) else SET
 
 
 def _packages(name: str) -> list[str]:

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from tracejit.convert.source import Reason, all_codes
+from tracejit.convert.exclusions import Reason
+from tracejit.convert.source import all_codes
 
 See = Callable[[int, str, Any], Any]
 

@@ -117,6 +117,29 @@ def rewrite(source: Source, kinds: Collection[str]) -> CodeType:
     return adopted.replace(co_flags=old.co_flags)
 
 
+def converted_text(source: Source, kinds: Collection[str]) -> str:
+    """The text of what `rewrite` makes of a function, with names for the operators."""
+    _, node = source.tree()
+    _strip(node)
+    _Rewriting(source, node, kinds).run()
+    return ast.unparse(_Naming().visit(node))
+
+
+class _Naming(ast.NodeTransformer):
+    """Names in place of operators."""
+
+    def visit_Operation(self, node: Operation) -> ast.Call:
+        """Answer a call of the user's kind."""
+        self.generic_visit(node)
+        return ast.Call(node.func, node.args, node.keywords)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        """Answer the name of an operator, or a constant of the user's."""
+        if isinstance(node.value, str) and node.value.startswith(MARK):
+            return ast.Name(node.value[len(MARK) :].replace(" ", "_"))
+        return node
+
+
 def bind(code: CodeType, operators: dict[str, Any]) -> tuple[CodeType, list[Place]]:
     """The code that `rewrite` has made, with the operators in it, and its places of calls."""
     operators = {SLICE: slice, TYPE: type, **operators}
@@ -307,7 +330,7 @@ class _Rewriting:
     def method_call(self, call: ast.Call) -> ast.IfExp | None:
         """A call of a method with simple arguments, as it is written where its place knows it.
 
-        Not where it is asserted: Python 3.11 reports the columns of a comparison as the statement's.
+        Not where it is asserted: Python 3.11 gives the columns of a comparison to the statement.
         """
         if "site" not in self.kinds or hasattr(call, "is_asserted"):
             return None

@@ -32,6 +32,7 @@ from itertools import pairwise
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
+from tracejit.convert.exclusions import Reason
 from tracejit.support.parsing import parse
 
 FUTURE = 0
@@ -46,13 +47,6 @@ ITERABLE_COROUTINE = inspect.CO_ITERABLE_COROUTINE
 
 MOST_ENDS = 60
 """Lines that are tried as the end of a function whose strings hold lines without indentation."""
-
-
-class Reason(NamedTuple):
-    """A reason for which a function is not converted, and the user's cure, as clauses."""
-
-    why: str
-    cure: str
 
 
 NO_SOURCE = Reason(
@@ -355,9 +349,9 @@ def imported_names(code: CodeType, namespace: dict[str, Any]) -> set[str]:
                     sys.version_info >= (3, 12) and bool((instruction.arg or 0) & 1)
                 )
                 (methods if is_method else found).add(name)
-            is_name = instruction.opname.startswith("LOAD_") and instruction.opname != "LOAD_CONST"
+            is_name = "LOAD_" in instruction.opname and instruction.opname != "LOAD_CONST"
             name = instruction.argval if is_name else ""
-            if isinstance(name, tuple):  # LOAD_FAST_LOAD_FAST
+            if isinstance(name, tuple):  # STORE_FAST_LOAD_FAST, LOAD_FAST_LOAD_FAST
                 name = name[-1]
     return {name for name in found - methods if isinstance(name, str) and name.isidentifier()}
 

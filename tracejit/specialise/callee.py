@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
@@ -22,6 +21,7 @@ from tracejit.ir.sizes import Sizes
 from tracejit.runtime.dispatch import Entry, Space
 from tracejit.specialise.arguments import write_back
 from tracejit.specialise.results import apart
+from tracejit.support.config import setting
 from tracejit.support.errors import TracejitError
 from tracejit.support.garbage import collection_eased, collection_paused
 from tracejit.support.options import Options
@@ -85,7 +85,8 @@ class Findings:
     `keeps_apart` says that it differentiates by what it computes more than once, `takes_gradients`
     that it takes gradients by its own arguments, None before that was asked. `attributes` are those
     that it has read, `closing` what is known of its loops. `rolls_sizes` says that loops in which
-    sizes differ from step to step may be one node.
+    sizes differ from step to step may be one node. `as_written` has a sentence for each function
+    that was not converted.
     """
 
     def __init__(self) -> None:
@@ -96,6 +97,7 @@ class Findings:
         self.rolls_sizes = True
         self.takes_gradients: bool | None = None
         self.attributes = Attributes()
+        self.as_written: dict[str, None] = {}
 
 
 class Callee:
@@ -224,7 +226,7 @@ class Callee:
         positional, keywords = call_arguments(self.signature, arguments)
         start = len(recording.graph.nodes)
         with collection_eased():
-            with none_caught(name), _routed(self.python) as python:
+            with none_caught(name), _routed(self.python, recording.as_written) as python:
                 result = python(*positional, **keywords)
             reroll(recording, start, [one for one in flatten(result)[0] if type(one) in TENSORS])
         if top:
@@ -270,10 +272,13 @@ class Callee:
         return rebuild(answer, request)
 
 
-def _routed(python: Callable[..., Any]) -> AbstractContextManager[Callable[..., Any]]:
-    """A function to be recorded, with its calls routed where conversion is switched on."""
-    if os.environ.get("TRACEJIT_CONVERT") != "1":
+def _routed(
+    python: Callable[..., Any], refused: dict[str, None]
+) -> AbstractContextManager[Callable[..., Any]]:
+    """A function to be recorded, with its calls routed where conversion is switched on; sentences
+    on the functions that run as they are written are added to `refused`."""
+    if not setting("convert"):
         return nullcontext(python)
     routed: AbstractContextManager[Callable[..., Any]]
-    routed = import_module("tracejit.trace.convert.routes").routed(python)
+    routed = import_module("tracejit.trace.convert.routes").routed(python, refused)
     return routed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -132,11 +132,17 @@ class History:
     """
 
     def __init__(
-        self, name: str, table: KernelTable, is_held: bool = True, closing: Closing | None = None
+        self,
+        name: str,
+        table: KernelTable,
+        is_held: bool = True,
+        closing: Closing | None = None,
+        as_written: Iterable[str] = (),
     ) -> None:
         """Begin with no recording of the function `name`; `closing` is what is known of its
-        loops."""
+        loops, `as_written` of functions that are not converted."""
         self.name = name
+        self.as_written = as_written
         self.closing = closing or Closing()
         self.table = table
         self.is_held = is_held
@@ -223,7 +229,7 @@ class History:
         """The whole explanation, a line per kernel."""
         kernels = self.table.kernels
         if not kernels:
-            told = self.uncompiled.tell()
+            told = [*self.uncompiled.tell(), *self.as_written]
             none = f"{self.name} has no kernel"
             return "\n".join(
                 [f"{none}.", *told] if told else [f"{none} yet: the first call makes one."]
@@ -233,7 +239,7 @@ class History:
         lines += [self.told(one) for one in kernels if one in self.reasons]
         notes = (text for entry, its, _ in self.table.compiled for text in self._notes(entry, its))
         more = dict.fromkeys([*notes, *self.closing.tell()])
-        return "\n".join([*lines, *more, *self.uncompiled.tell()])
+        return "\n".join([*lines, *more, *self.uncompiled.tell(), *self.as_written])
 
     def stories(self, root: CodeType | None) -> list[Story]:
         """Every kernel of the function with the code `root`, with what there is to tell of it."""

@@ -98,7 +98,9 @@ class Function(Generic[P, R_co]):
         self.name = callee.name
         self.is_derived = callee.form is not Form.PLAIN
         self._table = table = KernelTable()
-        self._history = history = History(callee.name, table, is_held, callee.findings.closing)
+        found = callee.findings
+        history = History(callee.name, table, is_held, found.closing, found.as_written)
+        self._history = history
         self._specialiser = specialiser = Specialiser(
             callee, options, table, history, SingleFlight()
         )

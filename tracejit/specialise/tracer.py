@@ -188,6 +188,7 @@ class Tracer:
         recording = Recording(name, captures, request.forced)
         recording.exact = self.options.exact
         recording.graph.most_keys = costs().remembered_nodes
+        recording.as_written = self.findings.as_written
         recording.keeps_apart = self.findings.keeps_apart
         recording.rolls_sizes = self.findings.rolls_sizes and sizes is None
         loops = OpenLoops(recording, self.findings.closing, self.learned, captures.is_unchanged)

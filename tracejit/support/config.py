@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 from tracejit.support.errors import fail
 from tracejit.support.options import nearest
 
-STAGES = ("trace", "adjoint", "plan", "source")
+STAGES = ("converted", "trace", "adjoint", "plan", "source")
 TOPICS = ("compile", "guards", "fallback")
 _FLAGS = dict.fromkeys(("1", "true", "on", "yes"), True)
 _FLAGS |= dict.fromkeys(("0", "false", "off", "no"), False)
@@ -100,9 +101,20 @@ def _some_of(choices: tuple[str, ...]) -> Kind:
     return Kind(f"a choice of {', '.join(choices)}", read)
 
 
+def _names(given: Any) -> tuple[str, ...]:
+    names = given.split(",") if isinstance(given, str) else given
+    if not isinstance(names, Iterable):
+        raise ValueError
+    found = tuple(name.strip() for name in names if isinstance(name, str) and name.strip())
+    if not all(part.isidentifier() for name in found for part in name.split(".")):
+        raise ValueError
+    return found
+
+
 FLAG = Kind("0 or 1", _flag)
 COUNT = Kind("a whole number of at least 1", _count)
 FOLDER = Kind("the name of a folder", _folder)
+NAMES = Kind("names of modules or packages", _names)
 BYTES = Kind("a size such as 500M or 2G", _bytes)
 
 SETTINGS = {
@@ -160,6 +172,15 @@ SETTINGS = {
             "dump", "TRACEJIT_DUMP", _some_of(STAGES), (),
             "Print these stages of every kernel that is made to stderr.",
         ),
+        Setting(
+            "convert", "TRACEJIT_CONVERT", FLAG, False,
+            "Convert functions, where they are recorded, so that calls under any name are "
+            "recorded. This is not finished.",
+        ),
+        Setting(
+            "as_is", "TRACEJIT_AS_IS", NAMES, (),
+            "Run functions of these modules and packages as they are written, without conversion.",
+        ),
     )
 }  # fmt: skip
 
@@ -173,6 +194,12 @@ def setting(name: str) -> Any:
     row = SETTINGS[name]
     text = os.environ.get(row.variable)
     return _value_of(name, text) if text else row.default
+
+
+def dump(stage: str, text: Callable[[], str]) -> None:
+    """Print `text` to stderr if the setting `dump` names the stage."""
+    if stage in setting("dump"):
+        sys.stderr.write(f"--- {stage}\n{text()}\n")
 
 
 def source_of(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import scipy.special
 from scipy.special import gammaln
 
 import tracejit as tj
+from tests.convert.running import define
+from tracejit.trace.convert import routes
 from tracejit.trace.convert.routes import MATH
 
 X = np.array([1.5, 2.0, 3.0])
@@ -110,6 +113,80 @@ def test_what_wraps_a_function_of_numpy_is_called_itself(monkeypatch: pytest.Mon
     monkeypatch.setenv("TRACEJIT_CONVERT", "1")
     slope = tj.function(lambda x: tj.elementwise_grad(np.sin)(x))(X)
     np.testing.assert_allclose(slope, np.cos(X), rtol=1e-14)
+
+
+@pytest.fixture
+def switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
+
+
+def marked(x: Any) -> Any:
+    return np.sum(x) * len(x)
+
+
+def uses_marked(x: Any) -> Any:
+    return np.sum(np.asarray(x)) + marked(x)
+
+
+def test_explain_names_what_runs_as_written(switched_on: None) -> None:
+    tj.as_is(marked)
+    function = tj.function(uses_marked)
+    assert function(X) == pytest.approx(uses_marked(X))
+    line = marked.__code__.co_firstlineno
+    told = f"marked ({__file__}:{line}) runs as written: it is marked with as_is. Remove the mark."
+    assert function.explain().splitlines()[-1] == told
+    assert function.explain().count("marked with") == 1
+
+
+def test_packages_run_as_written_by_the_setting(switched_on: None) -> None:
+    function = tj.function(asarray)
+    with tj.config(as_is="tests"):
+        with pytest.raises(tj.TracejitError):
+            function(X)
+    assert "the setting as_is names its package" in function.explain()
+    assert tj.grad(asarray)(X) is not None
+
+
+def test_the_setting_switches_conversion_off(switched_on: None) -> None:
+    with tj.config(convert=False), pytest.raises(tj.TracejitError):
+        tj.grad(asarray)(X)
+
+
+def test_dump_prints_what_is_converted(
+    switched_on: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tj.config(dump="converted"):
+        tj.function(mean_of_a_list)(X)
+    line = mean_of_a_list.__code__.co_firstlineno
+    head = f"--- converted\n# mean_of_a_list ({__file__}:{line})\ndef mean_of_a_list(x):\n"
+    printed = capsys.readouterr().err
+    assert printed.startswith(head)
+    assert "np.mean" in printed and "site(" in printed
+
+
+LIBRARY = """
+import numpy as np
+def inner(x):
+    y = np.asarray(x)
+    return np.sum(y)
+def outer(x):
+    y = inner(x)
+    return y + inner(x)
+"""
+
+
+@pytest.mark.parametrize(("most", "names"), [(9, []), (5, ["inner"]), (2, ["outer"])])
+def test_a_call_of_a_library_converts_so_many_lines(
+    most: int, names: list[str], switched_on: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "_INSTALLED", ("/programs/",))
+    monkeypatch.setattr(routes, "MOST_LINES", most)
+    outer = define(LIBRARY)["outer"]
+    function = tj.function(lambda x: outer(x) + outer(2.0 * x))
+    with suppress(tj.TracejitError):
+        assert function(X) == pytest.approx(6.0 * np.sum(X))
+    told = [one for one in function.explain().splitlines() if routes.TOO_LONG.why in one]
+    assert [one.split()[0] for one in told] == names
 
 
 def test_calls_are_not_routed_without_the_switch() -> None:

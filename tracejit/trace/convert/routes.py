@@ -20,12 +20,13 @@ import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from tracejit.convert.converter import Converter
+from tracejit.convert.exclusions import LIBRARY, Reason, exclusion
 from tracejit.convert.operators import LASTING, Operators
 from tracejit.ops.base.op import HANDLERS
 from tracejit.trace.tensor.namespaces import NUMPY, recordable, recorded_argument
@@ -33,6 +34,13 @@ from tracejit.trace.tensor.namespaces import NUMPY, recordable, recorded_argumen
 _INSTALLED = (sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep)
 LASTING.update((np.ufunc, type(np.sum)))
 _FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)))
+MOST_LINES = 3_000
+"""Lines with instructions of libraries that one call of theirs may have converted: 0.3 s."""
+
+TOO_LONG = Reason(
+    f"the call of a library around it runs more than {MOST_LINES:,} lines",
+    "Call less of the library, or write what it does in a function",
+)
 _SAME_NAME = (
     "acos acosh asin asinh atan atan2 atanh cos cosh degrees exp expm1 fabs hypot "
     "log1p log2 log10 pow radians sin sinh sqrt tan tanh"
@@ -69,36 +77,71 @@ MATH = {
 
 
 @contextmanager
-def routed(python: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
-    """A function to be recorded, with its calls routed."""
+def routed(python: Any, refused: dict[str, None]) -> Iterator[Callable[..., Any]]:
+    """A function to be recorded, with its calls routed; sentences on the functions that run as they
+    are written are added to `refused`."""
 
     def route(called: Any) -> Any:
         found = _route(called)
-        return _if_recorded(converter, called) if found is None and _is_library(called) else found
+        return libraries.if_recorded(called) if found is None and _is_library(called) else found
 
     with Converter(Operators(), calls=True, route=route) as converter:
-        yield (
-            converter.function(python)
-            if type(python) is FunctionType
-            else converter.convert(python)
-        )
+        libraries = _Libraries(converter)
+        try:
+            yield (converter.function if type(python) is FunctionType else converter.convert)(
+                python
+            )
+        finally:
+            refused |= dict.fromkeys(map(str, converter.refusals.values()))
 
 
 def _is_library(called: Any) -> bool:
     """Return whether a function was installed, rather than written by the user."""
     is_function = type(called) is FunctionType
-    return is_function and called.__code__.co_filename.startswith(_INSTALLED)
+    is_installed = is_function and called.__code__.co_filename.startswith(_INSTALLED)
+    return is_installed and exclusion(called) is not LIBRARY
 
 
-def _if_recorded(converter: Converter, called: FunctionType) -> Any:
-    """A function, converted for each call that gives it something recorded."""
+class _Libraries:
+    """The functions of libraries, which are converted in calls that give them something recorded.
 
-    @functools.wraps(called)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        recorded = recorded_argument(*args, *kwargs.values())
-        return (called if recorded is None else converter.function(called))(*args, **kwargs)
+    Each call from the user's code may have up to `MOST_LINES` converted. A line counts in each call
+    anew, although it is rewritten once, so that the same call is always converted alike.
+    """
 
-    return call
+    def __init__(self, converter: Converter) -> None:
+        """Begin outside of a library."""
+        self.converter = converter
+        self.depth = self.lines = 0
+        self.counted: dict[int, CodeType] = {}
+
+    def if_recorded(self, called: FunctionType) -> Callable[..., Any]:
+        """A function, converted for each call that gives it something recorded."""
+
+        @functools.wraps(called)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if recorded_argument(*args, *kwargs.values()) is None:
+                return called(*args, **kwargs)
+            if not self.depth:
+                self.lines = 0
+                self.counted.clear()
+            self.depth += 1
+            try:
+                return self._converted(called)(*args, **kwargs)
+            finally:
+                self.depth -= 1
+
+        return call
+
+    def _converted(self, called: FunctionType) -> FunctionType:
+        code = called.__code__
+        if id(code) not in self.counted:
+            lines = len({line for _, _, line in code.co_lines()})
+            if self.lines + lines > MOST_LINES:
+                return self.converter.refuse(called, TOO_LONG)
+            self.lines += lines
+            self.counted[id(code)] = code
+        return self.converter.function(called)
 
 
 def _route(called: Any) -> Any:

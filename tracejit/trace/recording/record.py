@@ -79,6 +79,7 @@ class Recording(Recorder):
         self.apart: tuple[int, ...] = ()
         self.moved: dict[Value, Value] = {}
         self.loop_notes: list[Any] = []
+        self.as_written: dict[str, None] = {}
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.scalars: dict[Value, Any] = {}
         self.in_order: set[Value] = set()
