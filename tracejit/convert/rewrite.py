@@ -277,6 +277,8 @@ class _Rewriting:
     def operand(self, node: Any, part: Any, kind: str, index: int) -> Any:
         """A part of a node, with the operator around it that the node has for it."""
         new = self.part(part)
+        if not kind:
+            return new
         kind, *more = _around(node, part, kind, index)
         if kind == "call" and "site" in self.kinds and new is part and isinstance(node, ast.Call):
             at_place = self.at_place(part)
