@@ -136,7 +136,7 @@ class _Libraries:
     def _converted(self, called: FunctionType) -> FunctionType:
         code = called.__code__
         if id(code) not in self.counted:
-            lines = len({line for _, _, line in code.co_lines()})
+            lines = len({code.co_firstlineno, *(line for _, _, line in code.co_lines())})
             if self.lines + lines > MOST_LINES:
                 return self.converter.refuse(called, TOO_LONG)
             self.lines += lines
