@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tracejit as tj
+from tests.by_day import some_by_day
 from tests.random_loops import program_of
 from tests.random_traces import calls_of, differs, text_of
 from tracejit.targets.numpy.text import module
@@ -25,7 +26,7 @@ def in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_CACHE", "0")
 
 
-@pytest.mark.parametrize("seed", [*range(10), *range(11, 24), 58])
+@pytest.mark.parametrize("seed", some_by_day([*range(10), *range(11, 24), 58], 3))
 def test_random_programs(seed: int) -> None:
     assert differs(seed) == "", text_of(seed)
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.interrupted import with_interruption
 from tracejit.debug import switch
 from tracejit.eager import call_operation, traced_call
@@ -25,7 +26,7 @@ from tracejit.trace.capture import freezing
 from tracejit.trace.recording import mutable_attributes
 
 X = np.array([0.5, -1.0, 2.0])
-PLACES = int(os.environ.get("TRACEJIT_TEST_PLACES", "12"))
+PLACES = int(os.environ.get("TRACEJIT_TEST_PLACES", by_day("4", "12")))
 """The instructions of each program at which a handler comes, at most."""
 
 

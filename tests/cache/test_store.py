@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.by_day import by_day
 from tests.cached import (
     COUNTING,
     HEADER,
@@ -532,7 +533,7 @@ def test_processes_that_write_and_read_one_name_never_see_half_a_file(folder):
         from pathlib import Path
         from tracejit.cache.store import Store
         store = Store(Path({str(folder)!r}))
-        for _ in range(60):  # a warning would be an error here
+        for _ in range({by_day(15, 60)}):  # a warning would be an error here
             assert store.put({NAME!r}, {WEIGHTED!r}, {{"w": np.arange(5000.0)}}).w[-1] == 4999
             assert store.get({NAME!r}, {KEY!r}).w[-1] == 4999
     """

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.shipped_functions import TEXTS
 from tracejit.cli import main
 
@@ -76,7 +77,7 @@ def drawn(draw):
     return words
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(by_day(6, 20)))
 def test_no_words_make_a_traceback(seed, folder):
     draw = random.Random(seed)
     for _ in range(150):

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from test_table import CASES
 
+from tests.by_day import by_day
 from tests.interpret import interpret
 from tests.ops.program import quiet
 from tests.rows import each_row
@@ -508,7 +509,7 @@ def _linear_by_numbers(call: Call, place: int) -> bool:
 def test_what_is_linear_is_taken_for_linear_and_nothing_else() -> None:
     wrong = []
     for name, found in calls().items():
-        for call in found:
+        for call in found[: by_day(3, len(found))]:
             for place in call.moving_first:
                 if np.size(call.operands[place]) < 2 or call.op.linear_in == "jointly":
                     continue

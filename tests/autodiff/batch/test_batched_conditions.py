@@ -11,6 +11,7 @@ import pytest
 
 import tracejit as tj
 from tests import random_batches
+from tests.by_day import some_by_day
 from tests.rows import each_row
 
 R = np.random.default_rng(0)
@@ -152,7 +153,7 @@ INSIDE: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
 
 
 @each_row("transform", INSIDE)
-@each_row("name", CASES)
+@each_row("name", some_by_day(CASES, 2))
 def test_a_batch_is_its_elements(name: str, transform: str) -> None:
     f, arguments, in_axes = CASES[name]
     inside = INSIDE[transform](f)

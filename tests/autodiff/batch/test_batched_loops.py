@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import some_by_day
 from tests.rows import each_row
 from tests.unrolled import LOOPS, UNROLLED, left_unrolled
 
@@ -150,7 +151,7 @@ def _agree(answers: Any, expected: Any) -> None:
 
 
 @each_row("transform", OF_A_BATCH)
-@each_row("name", PROGRAMS)
+@each_row("name", some_by_day(PROGRAMS, 2))
 def test_a_batch_of_loops(name: str, transform: str) -> None:
     program, args = PROGRAMS[name]
     of = OF_A_BATCH[transform]

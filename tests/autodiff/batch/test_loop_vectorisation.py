@@ -15,7 +15,7 @@ from tests.against_exact import assert_close_to_exact, code, with_special
 from tests.by_day import by_day
 
 FEW = settings(
-    max_examples=by_day(10, 24),
+    max_examples=by_day(6, 24),
     deadline=None,
     derandomize=True,
     database=None,

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact, code, with_special
+from tests.by_day import by_day
 
 FEW = settings(
-    max_examples=8,
+    max_examples=by_day(4, 8),
     deadline=None,
     derandomize=True,
     database=None,

@@ -17,7 +17,9 @@ from tests.ops.cases import CASES_OF, Case
 # So many samples of each op are checked for every property in every run.
 ALWAYS = 1
 
-# Ops of which one sample may take a second: by day, only what holds of each sample is checked.
+# Ops of which one sample may take a second: by day, only what one sample in `OFTEN` at least is
+# checked for.
+OFTEN = 3
 DEAR = {
     "coshm", "expm_beside_frechet", "expm_frechet", "fractional_matrix_power", "logm", "lu",
     "lu_factor", "lu_solve", "scipy_solve", "sinhm", "sinm", "solve_continuous_are",
@@ -64,9 +66,13 @@ class Property:
             self._by_day[op] = {
                 case.name
                 for number, case in enumerate(cases)
-                if self.every == 1 or (op not in DEAR and self._is_chosen(number, case))
+                if self.every == 1 or (self._is_for(op) and self._is_chosen(number, case))
             }
         return self._by_day[op]
+
+    def _is_for(self, op: str) -> bool:
+        """Say whether samples of an op are checked by day at all."""
+        return op not in DEAR or 0 < self.every <= OFTEN
 
     def _is_chosen(self, number: int, case: Case) -> bool:
         """Choose by name, so that samples of an op are checked for one property or another."""

@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact, code
-from tests.by_day import by_day
+from tests.by_day import by_day, some_by_day
 
 cholesky, solve = np.linalg.cholesky, np.linalg.solve
 N = 130
@@ -79,13 +79,13 @@ APART = (likelihood, by_weights, upper, columns, column, determinant)
 TOGETHER = (robust, whole, shifted)
 
 
-@pytest.mark.parametrize("n", by_day([2, 95, 96], [1, 2, 40, 95, 96, 130]))
+@pytest.mark.parametrize("n", by_day([2, 96], [1, 2, 40, 95, 96, 130]))
 @pytest.mark.parametrize("f", (*APART, *TOGETHER))
 def test_close_to_exact(f: Any, n: int) -> None:
     assert_close_to_exact(f, places(n), 3)
 
 
-@pytest.mark.parametrize("f", (*APART, *TOGETHER))
+@pytest.mark.parametrize("f", some_by_day((*APART, *TOGETHER), 2))
 def test_float32(f: Any) -> None:
     found = tj.value_and_grad(tj.function(f, cache=False), (1, 2))
     args = places(N, "f4")
@@ -160,7 +160,7 @@ def test_substitution(f: Any) -> None:
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1e308])
 @pytest.mark.parametrize("f", [likelihood, upper, columns])
 def test_infinities_of_the_value_are_those_of_numpy(f: Any, value: float) -> None:
-    for place in (0, 50, N - 1):
+    for place in by_day((50,), (0, 50, N - 1)):
         args = places()
         args[2][place] = value
         with np.errstate(all="ignore"):

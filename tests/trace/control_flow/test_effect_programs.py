@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.by_day import some_by_day
 from tests.trace.control_flow.effect_programs import (
     EFFECTS,
     NUMBERS,
@@ -24,7 +25,7 @@ def test_a_step_with_an_effect_is_pythons(statement: str) -> None:
     check(1, one_statement(statement))
 
 
-@pytest.mark.parametrize("statement", NUMBERS)
+@pytest.mark.parametrize("statement", some_by_day(NUMBERS, 2))
 def test_a_step_that_computes_is_pythons(statement: str) -> None:
     check(1, one_statement(statement))
 

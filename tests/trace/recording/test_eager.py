@@ -397,7 +397,7 @@ def test_thousands_of_steps_leave_nothing_behind() -> None:
             loss = np.sum(np.tanh(w * x) ** 2) * (1.0 / (k + 1.0))
         w.assign_sub(0.01 * tape.gradient(loss, w))
 
-    assert grown(step, 20, 800) < FEW
+    assert grown(step, 20, by_day(200, 800)) < FEW
 
 
 def test_nested_and_persistent_tapes_leave_nothing_behind() -> None:

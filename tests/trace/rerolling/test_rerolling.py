@@ -12,7 +12,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
-from tests.by_day import some_by_day
+from tests.by_day import by_day, some_by_day
 from tests.random_loops import differs
 from tests.rows import each_row
 from tests.trace.control_flow.loop_programs import LOOPS, Cell, normal
@@ -127,10 +127,10 @@ def test_loops_of_recordings(name: str) -> None:
 @pytest.mark.parametrize("name", some_by_day(COUNTS))
 def test_derivatives_are_those_of_the_steps_written_out(name: str) -> None:
     f, arguments = LOOPS[name]
-    args = arguments({"nested": 12, "every_third": 30}.get(name, 16))
+    args = arguments({"nested": 12, "every_third": 30}.get(name, by_day(10, 16)))
     with unrolled():
         wanted = derivatives(f, args)
-    with assuming(least_rolled_nodes=30, least_rolled_steps=6):
+    with assuming(least_rolled_nodes=by_day(20, 30), least_rolled_steps=6):
         assert bool(loops_in(nodes_of(f, args))) >= bool(COUNTS[name])
         found = derivatives(f, args)
     for one, other in zip(found, wanted, strict=True):
@@ -160,7 +160,7 @@ def test_inner_loops_become_nodes_first() -> None:
         assert len(loops_in(loop.params["body"].nodes)) == 1
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(by_day(8, 24)))
 def test_random_programs(seed: int) -> None:
     assert differs(seed, 12 + seed % 7, seed % 4 == 0) == ""
 

@@ -126,9 +126,10 @@ EVERYDAY = {
 
 
 @pytest.mark.parametrize("dtype", by_day([np.float64], [np.float64, np.float32]))
-@pytest.mark.parametrize("function", EVERYDAY.values(), ids=EVERYDAY)
-def test_everyday_functions(function: Any, dtype: Any) -> None:
+@pytest.mark.parametrize("name", some_by_day(EVERYDAY, 2))
+def test_everyday_functions(name: str, dtype: Any) -> None:
     """Value and gradient of the mean, for numbers, arrays small and large, and special values."""
+    function = EVERYDAY[name]
     rng = np.random.default_rng(0)
 
     def loss(x: Any) -> Any:
