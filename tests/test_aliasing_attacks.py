@@ -22,6 +22,7 @@ import pytest
 
 import tracejit as tj
 from tests.against_exact import all_close
+from tests.by_day import by_day
 from tests.test_optimisations import TOGETHER, only
 from tracejit.runtime import blas
 from tracejit.trace.structure.trees import flatten
@@ -414,7 +415,7 @@ def test_a_fork_while_others_compute(name: str) -> None:
     for thread in threads:
         thread.start()
     try:
-        for _ in range(3):
+        for _ in range(by_day(1, 3)):
             equal(in_child(lambda: made.optimised(made.w, made.x)), expected)
     finally:
         ended.set()

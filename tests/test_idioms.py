@@ -122,7 +122,7 @@ def check(name: str, idiom: Idiom) -> None:
 ALL = IDIOMS | IN_PLACE
 
 
-@pytest.mark.parametrize("name", some_by_day(ALL, 2))
+@pytest.mark.parametrize("name", some_by_day(ALL, 3))
 def test_idioms_pass_or_raise_by_name(name: str) -> None:
     if name in REFUSED:
         with pytest.raises(tj.TracejitError, match=r"needs a value|is not known|depends on x"):

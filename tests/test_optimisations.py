@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests import patterns
 from tests.against_exact import KINDS, OF_INFINITE, all_alike, all_close
-from tests.by_day import by_day
+from tests.by_day import by_day, some_by_day
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
 from tracejit.autodiff.partition import residuals
@@ -505,7 +505,7 @@ def test_every_improvement_is_here() -> None:
     assert found == {row for table in TABLES.values() for row in table}
 
 
-@pytest.mark.parametrize("name", OPTIMISATIONS)
+@pytest.mark.parametrize("name", some_by_day(OPTIMISATIONS, 2))
 def test_alone(name: str) -> None:
     check([name], by_day(2, 6), OPTIMISATIONS[name].least)
 

@@ -541,7 +541,7 @@ def test_processes_that_write_and_read_one_name_never_see_half_a_file(folder):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     processes = [
         subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-        for _ in range(4)
+        for _ in range(by_day(2, 4))
     ]
     for process in processes:
         _, error = process.communicate(timeout=120)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.by_day import by_day
+from tests.by_day import by_day, some_by_day
 from tests.convert.converted_programs import NEWER, PROGRAMS
 from tests.convert.random_programs import random_program
 from tests.convert.running import CONVERTERS, calls, converted, define, outcome, without_columns
@@ -129,7 +129,7 @@ def f(x):
 SINCE = {"starred index": (3, 11)}
 
 
-@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("position", some_by_day(POSITIONS, 2))
 def test_each_construct_in_each_position(position: str) -> None:
     for construct, expression in CONSTRUCTS.items():
         if sys.version_info < SINCE.get(construct, (3, 10)):

@@ -72,7 +72,7 @@ def by_astor(statement: str) -> str | None:
 
 
 @given(STATEMENTS)
-@settings(max_examples=by_day(60, 300), deadline=None)
+@settings(max_examples=by_day(30, 300), deadline=None)
 def test_a_statement_is_as_astor_prints_it(statement: str) -> None:
     expected, found = by_astor(statement), without_needless(statement)
     assert found is None or found == expected, (statement, expected)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.by_day import by_day
 
 X = np.array([1.0, 2.0])
 NUMBERS = [0, 1, 2, True, False, 0.0, -0.0, 1.0, 2.5, math.nan, math.inf, None, "1", b"1"]
@@ -112,7 +113,7 @@ def change(world: World, options: dict[str, Any], step: tuple[str, Any, Any]) ->
     return {"mode": value} if kind == "mode" else {}
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=by_day(10, 25))
 @given(st.lists(STEPS, min_size=1, max_size=6))
 def test_no_history_gives_a_stale_answer(steps: list[tuple[str, Any, Any]]) -> None:
     world, options = World(), dict[str, Any]()

@@ -14,7 +14,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
-from tests.by_day import some_by_day
+from tests.by_day import by_day, some_by_day
 
 NUMBERS = [7.0, 3.0, 0.3, 2.0, 27.0, 1.5, 5.5, 9.7, 4.4, 6.1, 12.0]
 
@@ -255,7 +255,7 @@ def test_a_closed_loop_serves_every_number_of_trips(f: Callable[[Any], Any]) -> 
 
 @pytest.mark.parametrize("f", CLOSED, ids=name_of)
 def test_forward_mode(f: Callable[[Any], Any]) -> None:
-    for number in NUMBERS[:4]:
+    for number in NUMBERS[: by_day(2, 4)]:
         value, tangent = tj.jvp(f, (number,), (1.0,))
         np.testing.assert_allclose(value, f(number), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(tangent, tj.grad(f)(number), rtol=1e-9, atol=1e-12)

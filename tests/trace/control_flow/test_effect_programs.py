@@ -20,7 +20,7 @@ def check(seed: int, text: str) -> None:
     assert not problem, f"{problem}\n{text}"
 
 
-@pytest.mark.parametrize("statement", EFFECTS)
+@pytest.mark.parametrize("statement", some_by_day(EFFECTS, 2))
 def test_a_step_with_an_effect_is_pythons(statement: str) -> None:
     check(1, one_statement(statement))
 

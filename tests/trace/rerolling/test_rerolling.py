@@ -124,7 +124,7 @@ def test_loops_of_recordings(name: str) -> None:
     assert len(loops_in(nodes_of(f, arguments(STEPS)))) == COUNTS[name]
 
 
-@pytest.mark.parametrize("name", some_by_day(COUNTS))
+@pytest.mark.parametrize("name", some_by_day(COUNTS, 8))
 def test_derivatives_are_those_of_the_steps_written_out(name: str) -> None:
     f, arguments = LOOPS[name]
     args = arguments({"nested": 12, "every_third": 30}.get(name, by_day(10, 16)))
