@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from test_traits import CUBE, ROW, TABLE, Call, calls
 
 from tests.by_day import by_day, some_by_day
 from tests.ops.program import Program, quiet
+from tests.ops.test_traits import CUBE, ROW, TABLE, Call, calls
 from tests.rows import each_row
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import HANDLE, ArrayType, type_of

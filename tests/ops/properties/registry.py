@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from tests.ops.cases import CASES_OF, Case
 
-# So many samples of each op are checked for every property in every run.
+# So many samples of each op are checked by day for the properties that are checked often.
 ALWAYS = 1
 
 # Ops of which one sample may take a second: by day, only what one sample in `OFTEN` at least is
@@ -31,8 +31,9 @@ DEAR = {
 class Property:
     """A check of the samples to which it applies.
 
-    After the first of the samples of one op, one of `every` so many is checked by day, chosen by
-    name, and the others by night; all by night where `every` is 0.
+    One of `every` so many samples is checked by day, chosen by name, and the others by night; all
+    by night where `every` is 0. The first sample of an op is checked by day besides, where `every`
+    is `OFTEN` or less, and otherwise that of every second op.
     """
 
     check: Callable[[Case], None]
@@ -77,7 +78,8 @@ class Property:
     def _is_chosen(self, number: int, case: Case) -> bool:
         """Choose by name, so that samples of an op are checked for one property or another."""
         chosen = zlib.crc32(f"{self.name} {case.name}".encode())
-        return bool(self.every) and (number < ALWAYS or chosen % self.every == 0)
+        always = number < ALWAYS and (self.every <= OFTEN or chosen % 2 == 0)
+        return bool(self.every) and (always or chosen % self.every == 0)
 
 
 PROPERTIES: list[Property] = []
