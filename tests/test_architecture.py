@@ -44,7 +44,7 @@ ROOMS = {
     ),
     "passes": ("framework", "exact", "algebra", "layout"),
     "trace": (
-        "source", "guards", "structure", "tensor", "convert", "arguments", "capture", "recording",
+        "source", "guards", "structure", "tensor", "arguments", "capture", "recording", "convert",
         "control_flow", "rerolling",
     ),
     "loops": ("arrays", "bodies"),
@@ -95,6 +95,15 @@ TESTED_BY = {
     """,
     "tests/explorer/test_page.py": """
         explorer.kernel_view explorer.show explorer.story
+    """,
+    "tests/trace/convert/test_numbers.py": """
+        trace.convert.samples
+    """,
+    "tests/trace/convert/test_arrays.py": """
+        trace.convert.masked
+    """,
+    "tests/ops/elementwise/test_python_math.py": """
+        ops.scipy.special.python_functions
     """,
     "tests/ir/test_sizes.py": """
         ir.dims ir.size_parser ir.translation

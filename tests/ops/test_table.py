@@ -45,8 +45,9 @@ WITHOUT_SAMPLES = {
     **dict.fromkeys((name for name in OPS if OPS[name].effect), "tested in test_effects.py"),
     **dict.fromkeys(("as_array", "as_element", "as_scalar"), "written by rules and passes alone"),
     **dict.fromkeys(
-        (name for name in OPS if name.startswith("python_")), "arithmetic of Python numbers"
+        (name for name in OPS if name.startswith(("python_", "math_"))), "Python numbers"
     ),
+    "as_pattern": "decided by alone, tested in test_sizes.py",
 }
 
 

@@ -7,6 +7,7 @@ here, called with the recorder; where it answers None, the call is NumPy's.
 
 from __future__ import annotations
 
+import dis
 import functools
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -16,7 +17,7 @@ import numpy
 
 from tracejit.api.vmap import vmap
 from tracejit.ir.dims import Dim
-from tracejit.ops.base.creation import as_array, full, full_like, plain_number, shape_of
+from tracejit.ops.base.creation import as_array, full, full_like, is_routed, plain_number, shape_of
 from tracejit.ops.base.op import HANDLERS
 from tracejit.ops.base.sized import SIZED
 from tracejit.ops.shapes.joining import bracketed
@@ -47,6 +48,9 @@ OF_SEQUENCES = frozenset(
          numpy.linalg.multi_dot, numpy.histogramdd,
     )
 )  # fmt: skip
+MOST_CALLS = 256
+"""The number of elements of the largest array for each of which a vectorized function with branches
+is called."""
 CAPTURED = "an array from outside of the function, which np.asarray does not copy"
 
 
@@ -142,7 +146,8 @@ def _converted(
     recorder: Recorder, thing: Any, dtype: Any, order: str, copies: bool, ndmin: int
 ) -> Any:
     """`thing` as an array; None where it need not be recorded."""
-    if order not in "CKA":
+    order = (order or "K").upper()
+    if order not in "CKAF" or (order == "F" and not recorder.is_routed):
         return None
     given = as_array(thing)
     if hasattr(type(given), "__tracejit_read__"):
@@ -166,6 +171,9 @@ def _converted(
         result = result.astype(dtype)
     elif copies and (result is given or result is thing or type(thing) is numpy.ndarray):
         result = numpy.copy(result)
+    if order == "F" and result.ndim > 1:
+        result = numpy.copy(result)
+        recorder.out_of_order.add(result._held)
     return result if result.ndim >= ndmin else result[(None,) * (ndmin - result.ndim)]
 
 
@@ -219,6 +227,30 @@ def _sized(
         return None
 
 
+def _has_branches(function: Any) -> bool:
+    """Return whether a function may go by what it is given."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    names = [one.opname for one in dis.get_instructions(code)]
+    return any("JUMP" in name and "IF" in name for name in names)
+
+
+def _one_by_one(function: Any, arrays: Sequence[Any], shape: Any) -> Any:
+    """The results of a function for each element, in the dtype of the first one's, as NumPy has
+    them."""
+    flat = [numpy.reshape(x, -1) for x in arrays]
+    found = [function(*[x[number] for x in flat]) for number in range(flat[0].shape[0])]
+
+    def joined(parts: Sequence[Any]) -> Any:
+        dtype = _dtype_of(as_array(parts[0]))
+        return numpy.reshape(as_array(list(parts)), shape).astype(dtype)
+
+    if isinstance(found[0], tuple):
+        return tuple(map(joined, zip(*found, strict=True)))
+    return joined(found)
+
+
 def _vectorize(pyfunc: Any, *args: Any, **options: Any) -> Callable[..., Any]:
     """np.vectorize: of recorded arrays, `pyfunc` for one element, batched."""
     plain = numpy.vectorize(pyfunc, *args, **options)
@@ -235,6 +267,8 @@ def _vectorize(pyfunc: Any, *args: Any, **options: Any) -> Callable[..., Any]:
             raise fail("unsupported-call", places.here(), **words)
         spread = numpy.broadcast_arrays(*map(as_array, arrays))
         shape = spread[0].shape
+        if is_routed(recorded) and _has_branches(pyfunc) and spread[0].size <= MOST_CALLS:
+            return _one_by_one(pyfunc, spread, shape)
         found = vmap(pyfunc)(*[numpy.reshape(x, -1) for x in spread])
         if isinstance(found, tuple):
             return tuple(numpy.reshape(one, shape) for one in found)

@@ -26,6 +26,7 @@ from tracejit.trace.arguments.signature import (
     leaf_names,
     signature_of,
 )
+from tracejit.trace.recording.active import called
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import Recording, current_recording
 from tracejit.trace.recording.recorder import Recorder
@@ -168,13 +169,13 @@ class Sources:
         positional, keywords = call_arguments(self.signature, self.arguments)
         if self.recording is not EAGER:
             start = len(self.recording.graph.nodes)
-            answer = self.f(*positional, **keywords)
+            answer = called(self.f)(*positional, **keywords)
             assert isinstance(self.recording, Recording)
             found = [one for one in flatten(answer)[0] if type(one) in TENSORS]
             reroll(self.recording, start, found)
         else:
             with EAGER.recording_from(self.tensors) as self.nodes:
-                answer = self.f(*positional, **keywords)
+                answer = called(self.f)(*positional, **keywords)
         answer = map_tree(read_leaf, answer)
         result, auxiliary = split_auxiliary(answer, self.request, self.name)
         leaves, structure = flatten(result)

@@ -15,6 +15,7 @@ from tracejit.specialise.callee import Form
 from tracejit.specialise.function import Function
 from tracejit.specialise.pickling import recallable
 from tracejit.support.errors import fail
+from tracejit.trace.recording.active import called
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.variable import read_leaf
 from tracejit.trace.source import places
@@ -71,7 +72,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
         with recording.inside_scope(), batch.recorded():
             elements = [x if axis is None else _element(x, batch) for x, axis in pairs]
             inner_args, inner_kwargs = unflatten(structure, elements)
-            result = map_tree(read_leaf, python(*inner_args, **inner_kwargs))
+            result = map_tree(read_leaf, called(python)(*inner_args, **inner_kwargs))
         if len(recording.events) > events:
             raise fail("no-batch", places.here(), op="an assignment or a callback")
         found, out_structure = flatten(result)

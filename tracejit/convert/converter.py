@@ -81,6 +81,7 @@ class Converter:
         self._as_is: dict[int, CodeType] = {}
         self._codes: ByIdentity[CodeType, CodeType | None] = ByIdentity()
         self._places: list[Place] = []
+        self._lent: list[tuple[FunctionType, CodeType]] = []
 
     def __enter__(self) -> Converter:
         return self
@@ -91,6 +92,9 @@ class Converter:
     def forget(self) -> None:
         """Forget all functions, with the code that holds the operators, and convert no more."""
         self.is_over = True
+        while self._lent:
+            function, code = self._lent.pop()
+            function.__code__ = code
         self._known.clear()
         self._called.clear()
         self._made.clear()
@@ -149,6 +153,20 @@ class Converter:
             else:
                 self._made[called] = instead
         return instead
+
+    def lend(self, function: FunctionType) -> None:
+        """Let a function run its converted code until all is forgotten, whoever calls it.
+
+        Python's C code calls the special methods of a class itself. On other threads the converted
+        code does the same as the user's.
+        """
+        code = function.__code__
+        if code in WRITTEN or exclusion(function) is not None:
+            return
+        converted = self._code(function)
+        if converted is not None and converted is not code:
+            function.__code__ = converted
+            self._lent.append((function, code))
 
     def function(self, function: FunctionType) -> FunctionType:
         """A function over the same globals, defaults and cells, with what users can see of it."""

@@ -15,6 +15,8 @@ from tracejit.support.config import setting
 from tracejit.support.memo import ByIdentity
 
 LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy", "tracejit"))
+CONVERTED = ("numpy.polynomial", "numpy.lib._polynomial_impl")
+"""Modules of these whose classes keep arrays of the user's."""
 
 
 class Reason(NamedTuple):
@@ -69,7 +71,7 @@ def exclusion(function: FunctionType) -> Reason | None:
     """The reason for which a function runs as it is written, whatever its source."""
     module = function.__globals__.get("__name__")
     name = module if isinstance(module, str) else ""
-    if name.split(".", 1)[0] in LIBRARIES:
+    if name.split(".", 1)[0] in LIBRARIES and not name.startswith(CONVERTED):
         return LIBRARY
     packages = _packages(name)
     if function.__code__ in _marked or not _modules.isdisjoint(packages):

@@ -213,6 +213,10 @@ def _at(place: Any, node: Any) -> Any:
     return node
 
 
+READS_OF_NAMES = frozenset(("name", "cell", "attribute"))
+"""The kinds of operators for what a call reads to find what it calls."""
+
+
 class _Rewriting:
     """One function while it is rewritten.
 
@@ -353,7 +357,7 @@ class _Rewriting:
 
     def is_read_twice(self, called: ast.Attribute) -> bool:
         """Return whether an attribute of a name stays as it is written, on one line."""
-        return self.kinds <= {"call", "site"} and called.lineno == called.end_lineno
+        return self.kinds.isdisjoint(READS_OF_NAMES) and called.lineno == called.end_lineno
 
     def is_variable(self, node: ast.Name) -> bool:
         """Return whether a name is one of the function's, and not of its module."""

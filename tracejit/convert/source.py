@@ -280,7 +280,7 @@ def lambda_ends(lines: list[str]) -> Iterator[tuple[int, int]]:
                     yield row, column
                 elif text in _CLOSING or (colons == 0 and text in _AFTER_A_LAMBDA):
                     break
-            if token.type != tokenize.NL:
+            if token.type not in (tokenize.NL, tokenize.COMMENT):
                 row, column = token.end[0] - 1, token.end[1] - (token.end[0] == 1)
             depth += (text in _OPENING) - (text in _CLOSING)
             if depth == 0:

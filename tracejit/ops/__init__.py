@@ -18,6 +18,8 @@ from tracejit.ops.elementwise import comparison as comparison
 from tracejit.ops.elementwise import complex as complex
 from tracejit.ops.elementwise import emath as emath
 from tracejit.ops.elementwise import exponential as exponential
+from tracejit.ops.elementwise import python_math as python_math
+from tracejit.ops.elementwise import python_numbers as python_numbers
 from tracejit.ops.elementwise import trigonometric as trigonometric
 from tracejit.ops.elementwise import weak as weak
 from tracejit.ops.indexing import indexing as indexing

@@ -153,7 +153,7 @@ def finish(
 
     def placed(leaf: Any, label: str) -> tuple[str, Any]:
         if type(leaf) is Selected:
-            leaf.refuse("a result that a mask selects")
+            leaf = leaf.known("a result that a mask selects")
         if type(leaf) is np.ndarray:
             leaf = Tensor(recording.lift(leaf), recording)
         if type(leaf) not in TENSORS:

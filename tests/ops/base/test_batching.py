@@ -23,6 +23,7 @@ WITHOUT_RULES = {
     "callback": "an effect, which is refused",
     "decide": "is of what is the same for all elements: others are not known",
     "as_integer": "is of what is the same for all elements: others are not known",
+    "as_pattern": "is of what is the same for all elements: others are not known",
     "ensure": "is added to a whole function, when it has been recorded",
     "leave": "stands in joined graphs alone, which are not batched",
     **MAPPED,

@@ -17,7 +17,6 @@ from scipy.special import gammaln
 import tracejit as tj
 from tests.convert.running import define
 from tracejit.trace.convert import routes
-from tracejit.trace.convert.routes import MATH
 
 X = np.array([1.5, 2.0, 3.0])
 SCALE = 2.0
@@ -192,13 +191,3 @@ def test_a_call_of_a_library_converts_so_many_lines(
 def test_calls_are_not_routed_without_the_switch() -> None:
     with pytest.raises(tj.TracejitError):
         tj.grad(asarray)(X)
-
-
-@pytest.mark.parametrize("function", MATH, ids=lambda one: one.__name__)
-def test_functions_of_math_are_the_ufuncs(function: Any) -> None:
-    arguments = [0.3, 0.7][: 2 if function in (math.atan2, math.hypot, math.pow) else 1]
-    if function is math.acosh:
-        arguments = [1.3]
-    recorded = MATH[function].__wrapped__
-    assert recorded is function
-    assert MATH[function](*arguments) == function(*arguments)

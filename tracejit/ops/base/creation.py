@@ -71,7 +71,23 @@ def known(value: Any, name: str) -> Any:
         return value
     if value.type.form == "weak":
         return operator.index(value)
+    numbers = followed(value)
+    if numbers is not None:
+        return numbers
     raise TypeError(f"the shape of the result depends on {name}, whose values are not known yet")
+
+
+def is_routed(value: Any) -> bool:
+    """Return whether a value is a Tensor of a recording in which calls are routed."""
+    return bool(getattr(getattr(value, "_recording", None), "is_routed", False))
+
+
+def followed(value: Any) -> Any:
+    """The numbers of an array of integers or booleans by which Python goes from here, so that what
+    follows is recorded for these alone; None where nothing may go by them."""
+    if is_recorded(value):
+        return value._recording.followed(value) if is_routed(value) else None
+    return np.asarray(value)
 
 
 def with_room(x: Any) -> Any:
@@ -88,6 +104,8 @@ def size_of(size: Any) -> Any:
 
 def shape_of(shape: Any) -> Shape:
     """A shape given as a number or a sequence."""
+    if is_recorded(shape) and shape.ndim == 1:
+        shape = known(shape, "shape").tolist()
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
     return tuple(size_of(size) for size in sizes)
 

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tracejit.ir.graph import Constant, Node
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.base.op import defop
@@ -38,6 +40,21 @@ def _outcome(x: ArrayType, **params: Any) -> ArrayType:
     return WEAK_TYPES[type(outcomes[0])]
 
 
+def _packed(x: ArrayType) -> str:
+    return "np.packbits({0})" if x.dtype.kind == "b" else "{0}"
+
+
+def of_pattern(number: int, x: ArrayType) -> np.ndarray:
+    """The elements of an array of type `x` that AS_PATTERN has made `number` of."""
+    if x.dtype.kind == "b":
+        octets = np.frombuffer(number.to_bytes(-(-x.size // 8), "little"), np.uint8)
+        bits: np.ndarray = np.unpackbits(octets)[: x.size].astype(bool)
+        return bits.reshape(x.shape)
+    packed = np.frombuffer(number.to_bytes(x.size * x.dtype.itemsize, "little"), x.dtype)
+    data: np.ndarray = packed.reshape(x.shape).copy()
+    return data
+
+
 DECIDE = defop(name="decide", infer=_outcome, vjp=(), source="{0}", effect=True)
 LEAVE = defop(
     name="leave",
@@ -47,4 +64,12 @@ LEAVE = defop(
     effect=True,
 )
 ENSURE = defop(name="ensure", infer=lambda x: WEAK_TYPES[bool], vjp=(), source="{0}", effect=True)
+AS_PATTERN = defop(
+    name="as_pattern",
+    infer=lambda x: WEAK_TYPES[int],
+    vjp=(),
+    source=lambda types: f"int.from_bytes({_packed(types[0])}.tobytes(), 'little')",
+)
+"""All elements of an array of booleans or integers as one Python integer, to decide by."""
+
 AS_INTEGER = defop(name="as_integer", infer=lambda x: WEAK_TYPES[int], vjp=(), source="int({0})")

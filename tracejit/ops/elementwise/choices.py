@@ -16,7 +16,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.base import axes
 from tracejit.ops.base.batching import Moved, aligned, in_front, size_of
-from tracejit.ops.base.creation import as_array, type_in_call
+from tracejit.ops.base.creation import as_array, followed, type_in_call
 from tracejit.ops.base.forms import as_array as number_as_array
 from tracejit.ops.base.infer import broadcast_shapes, promote
 from tracejit.ops.base.op import Op, Rule, answer, composite, defop
@@ -46,6 +46,10 @@ where = defop(
 
 
 def _where_call(condition: Any, *choices: Any) -> Any:
+    if not choices:
+        mask = followed(condition if condition.dtype.kind == "b" else condition != 0)
+        if mask is not None:
+            return np.nonzero(mask)
     if len(choices) != 2:
         raise TypeError(
             "how many places it finds is not known while the condition is being recorded; index "

@@ -1,7 +1,8 @@
 """Python arithmetic between dynamic Python numbers, such as `lr * 0.5 ** step`.
 
-Results are Python numbers again (weak under NEP 50). They carry no derivative: a number that is
-differentiated is recorded as a float64 scalar, never as a weak one.
+Results are Python numbers again (weak under NEP 50). An argument that is differentiated is recorded
+as a float64 scalar, never as a weak one; but `float(x)` of what depends on it is weak, and so is
+what is computed from that, so these operations have derivatives.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any
 
 from tracejit.ir.types import PYTHON_TYPES, WEAK_DTYPES, WEAK_TYPES, ArrayType
 from tracejit.ops.base import axes
-from tracejit.ops.base.op import Op, defop
+from tracejit.ops.base.op import Op, Rules, defop
+from tracejit.ops.elementwise.arithmetic import pow
+from tracejit.ops.elementwise.complex import absolute
 
 
 def _python_type(function: Callable[..., Any]) -> Callable[..., ArrayType]:
@@ -38,6 +41,20 @@ UNARY: dict[str, Callable[..., Any]] = {
     "~": operator.invert,
     "abs": operator.abs,
 }
+_SLOPES: dict[str, Rules] = {
+    "+": (lambda g, z, x, y: g, lambda g, z, x, y: g),
+    "-": (lambda g, z, x, y: g, lambda g, z, x, y: -g),
+    "*": (lambda g, z, x, y: g * y, lambda g, z, x, y: g * x),
+    "/": (lambda g, z, x, y: g / y, lambda g, z, x, y: -g * z / y),
+    "%": (lambda g, z, x, y: g, lambda g, z, x, y: -g * (x // y)),
+    "**": pow.vjp,
+}
+_SLOPES_OF_ONE: dict[str, Rules] = {
+    "-": (lambda g, y, x: -g,),
+    "+": (lambda g, y, x: g,),
+    "abs": absolute.vjp,
+}
+"""The rules of those that are not piecewise constant."""
 
 
 SIZE: Op = defop(
@@ -52,12 +69,13 @@ SIZE: Op = defop(
 """A free dimension, or what is computed from such, as a Python int."""
 
 
-def _declare(function: Callable[..., Any], source: str) -> Op:
+def _declare(function: Callable[..., Any], source: str, slopes: Rules) -> Op:
     name = "python_" + function.__name__.strip("_")
     return defop(
         name=name,
         infer=_python_type(function),
-        vjp=(),
+        vjp=slopes,
+        jvp=slopes,
         batch=lambda moved, *operands: function(*operands),
         source=source,
         axes=axes.broadcasting,
@@ -65,9 +83,14 @@ def _declare(function: Callable[..., Any], source: str) -> Op:
 
 
 BINARY_OPS = {
-    symbol: _declare(function, f"{{0}} {symbol} {{1}}") for symbol, function in BINARY.items()
+    symbol: _declare(function, f"{{0}} {symbol} {{1}}", _SLOPES.get(symbol, ()))
+    for symbol, function in BINARY.items()
 }
 UNARY_OPS = {
-    symbol: _declare(function, "abs({0})" if symbol == "abs" else symbol + "{0}")
+    symbol: _declare(
+        function,
+        "abs({0})" if symbol == "abs" else symbol + "{0}",
+        _SLOPES_OF_ONE.get(symbol, ()),
+    )
     for symbol, function in UNARY.items()
 }

@@ -20,7 +20,14 @@ import numpy as np
 
 from tracejit.ir.dims import whole
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.base.creation import as_array, filled, is_recorded, settled, type_in_call
+from tracejit.ops.base.creation import (
+    as_array,
+    filled,
+    followed,
+    is_recorded,
+    settled,
+    type_in_call,
+)
 from tracejit.ops.base.infer import broadcast_shapes, normalize_axis, slice_length, strict_axis
 from tracejit.ops.base.op import Op, answer, defop
 from tracejit.ops.indexing import batched_indices, index_axes
@@ -79,6 +86,10 @@ def _is_fancy(arrays: Sequence[Any]) -> bool:
 
 def _index_call(x: Any, index: Any) -> Any:
     """x[index] as the user wrote it."""
+    if is_recorded(index) and index.dtype.kind == "b" and not index.ndim:
+        flag = followed(index)
+        if flag is not None:
+            return np.expand_dims(x, 0)[: int(flag)]
     entries, arrays = parsed_index(x, index)
     if not arrays and None not in entries:
         return getitem(x, index=entries)
@@ -97,8 +108,11 @@ def _part(item: Any, masks: bool) -> Any:
         return "..."
     item = settled(item)
     if is_recorded(item):
-        if item.dtype.kind == "b" and not masks:
-            raise TypeError(RECORDED_MASK)
+        if item.dtype.kind == "b" and item.ndim and not masks:
+            item = followed(item)
+            if item is None:
+                raise TypeError(RECORDED_MASK)
+            return item
         if item.type.form == "weak" and not item._recording.differs_in_steps(item._value):
             return operator.index(item)
     elif isinstance(item, (bool, np.bool_)):

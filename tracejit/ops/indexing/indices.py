@@ -11,7 +11,14 @@ from tracejit.ir.dims import dims_in
 from tracejit.ir.types import ArrayType
 from tracejit.ops.base import axes
 from tracejit.ops.base.batching import broadcasting
-from tracejit.ops.base.creation import as_array, is_recorded, settled, shape_of, type_in_call
+from tracejit.ops.base.creation import (
+    as_array,
+    followed,
+    is_recorded,
+    settled,
+    shape_of,
+    type_in_call,
+)
 from tracejit.ops.base.infer import broadcast_shapes
 from tracejit.ops.base.op import answer, composite, defop
 from tracejit.ops.indexing.indexing import RECORDED_MASK
@@ -112,7 +119,8 @@ def ix_(*args: Any) -> tuple[Any, ...]:
         if np.ndim(index) != 1:
             raise ValueError("Cross index must be 1 dimensional")
         if type_in_call(index).dtype.kind == "b":
-            if is_recorded(index):
+            index = followed(index)
+            if index is None:
                 raise TypeError(RECORDED_MASK)
             index = np.flatnonzero(index)
         elif not index.shape[0] and not is_recorded(index):

@@ -7,15 +7,15 @@ How many elements a condition finds is known only for conditions that are known 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.base import axes
 from tracejit.ops.base.batching import Moved, along_axis, broadcasting, everywhere
-from tracejit.ops.base.creation import as_array, is_recorded, known, type_in_call
+from tracejit.ops.base.creation import as_array, followed, is_recorded, known, type_in_call
 from tracejit.ops.base.infer import broadcast_shapes, normalize_axis, promote, strict_axis
 from tracejit.ops.base.op import Each, Op, answer, composite, defop
 from tracejit.ops.indexing.indexing import RECORDED_MASK, put_along_axis
@@ -239,24 +239,34 @@ searchsorted: Op = defop(
 )
 
 
-def _refuse_places(*args: Any, **kwargs: Any) -> NoReturn:
-    raise TypeError(
-        "how many places it finds is not known while the array is being recorded; index with a "
-        "condition, x[condition], or choose with np.where(condition, a, b)"
-    )
+def _of_places(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The handler of np.nonzero and its kin, of which each pattern is recorded for itself."""
+
+    def handler(a: Any) -> Any:
+        a = as_array(a)
+        mask = followed(a if a.dtype.kind == "b" else a != 0)
+        if mask is None:
+            raise TypeError(
+                "how many places it finds is not known while the array is being recorded; index "
+                "with a condition, x[condition], or choose with np.where(condition, a, b)"
+            )
+        return function(mask)
+
+    return handler
 
 
 for _function in (np.nonzero, np.flatnonzero, np.argwhere):
-    answer(_function, _refuse_places)
+    answer(_function, _of_places(_function))
 
 
 # Conditions
 
 
 def _places(condition: Any) -> Any:
-    if is_recorded(condition):
+    mask = followed(as_array(condition))
+    if mask is None:
         raise TypeError(RECORDED_MASK)
-    return np.flatnonzero(condition)
+    return np.flatnonzero(mask)
 
 
 @composite(np.compress)

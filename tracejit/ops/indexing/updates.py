@@ -16,7 +16,7 @@ import numpy as np
 
 from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.base.creation import as_array, cast, is_recorded, type_in_call
+from tracejit.ops.base.creation import as_array, cast, followed, is_recorded, type_in_call
 from tracejit.ops.base.infer import broadcast_shapes
 from tracejit.ops.base.op import Each, Op, defop
 from tracejit.ops.indexing import batched_indices, index_axes
@@ -137,6 +137,10 @@ take_under: Op = defop(
 def with_item(x: Any, index: Any, v: Any) -> Any:
     """x with v at x[index], as by an assignment; v in the dtype of x."""
     v = as_array(v)
+    if is_recorded(index) and index.dtype.kind == "b" and not index.ndim:
+        if np.ndim(v) > x.ndim and (flag := followed(index)) is not None:
+            return replaced(x, v[0]) if flag else x
+        return np.where(index, replaced(x, v), x)
     entries, indices = parsed_index(x, index, masks=True)
     if _has_mask([type_in_call(one) for one in indices]):
         if np.ndim(v) and np.size(v) == 1:

@@ -16,7 +16,14 @@ import numpy as np
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.base import axes
 from tracejit.ops.base.batching import along_axis, behind, rows, spread
-from tracejit.ops.base.creation import as_array, require_layout, size_of, type_in_call
+from tracejit.ops.base.creation import (
+    as_array,
+    is_recorded,
+    known,
+    require_layout,
+    size_of,
+    type_in_call,
+)
 from tracejit.ops.base.forms import same_elements
 from tracejit.ops.base.infer import broadcast_shapes, normalize_axes, normalize_axis, strict_axes
 from tracejit.ops.base.op import Op, answer, composite, defop
@@ -71,6 +78,8 @@ def _is_fortran(order: str) -> bool:
 
 def _sizes(shape: Any) -> list[int]:
     """A shape given as a number or a sequence of numbers."""
+    if is_recorded(shape) and shape.ndim:
+        shape = known(shape, "shape").tolist()
     if isinstance(shape, (tuple, list)) or (type(shape) is np.ndarray and shape.ndim):
         return [size_of(size) for size in shape]
     return [size_of(shape)]
@@ -81,9 +90,9 @@ def _reshape_call(a: Any, shape: Any) -> Call:
     unknown = [k for k, size in enumerate(target) if size < 0]
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
-    known = math.prod(size for size in target if size >= 0)
+    sizes = math.prod(size for size in target if size >= 0)
     for k in unknown:
-        target[k] = np.size(a) // known if known else -1
+        target[k] = np.size(a) // sizes if sizes else -1
     if math.prod(target) != np.size(a) or any(size < 0 for size in target):
         raise ValueError(f"cannot reshape array of size {np.size(a)} into shape {tuple(target)}")
     return (a,), {"shape": tuple(target)}

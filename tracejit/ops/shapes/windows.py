@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from tracejit.ir.types import ArrayType
 from tracejit.ops.base import axes
 from tracejit.ops.base.batching import along_axis
-from tracejit.ops.base.creation import as_array, known
+from tracejit.ops.base.creation import as_array, is_routed, known
 from tracejit.ops.base.infer import normalize_axis
 from tracejit.ops.base.op import answer, defop
 
@@ -81,7 +81,7 @@ windows = defop(
 def _windows_call(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
-    if writeable:
+    if writeable and not is_routed(x):
         raise TypeError("writeable=True is not supported")
     sizes = tuple(np.atleast_1d(np.asarray(known(window_shape, "window_shape"))).tolist())
     x = as_array(x)

@@ -18,7 +18,14 @@ import numpy as np
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.base import axes
 from tracejit.ops.base.batching import Moved, in_front, size_of
-from tracejit.ops.base.creation import as_array, is_recorded, known, settled, type_in_call
+from tracejit.ops.base.creation import (
+    as_array,
+    followed,
+    is_recorded,
+    known,
+    settled,
+    type_in_call,
+)
 from tracejit.ops.base.op import Op, Rule, answer, composite, defop
 
 _INTP = np.dtype(np.intp)
@@ -71,14 +78,16 @@ def _in_double(weights: Any) -> Any:
 
 
 def _bincount_call(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    x = settled(as_array(x) if np.shape(x) != (0,) else np.asarray(x, np.intp))
-    if is_recorded(x):
+    x = followed(settled(as_array(x) if np.shape(x) != (0,) else np.asarray(x, np.intp)))
+    if x is None:
         raise TypeError(
             "how long the result is depends on x, whose values are not known yet; for n counts "
             "take np.sum(x[:, None] == np.arange(n), axis=0)"
         )
     least = operator.index(known(minlength, "minlength"))
     counts = np.bincount(x, minlength=least)
+    if weights is None:
+        return counts
     weights = _in_double(as_array(weights))
     if np.ndim(weights) != 1:
         raise ValueError("object of too small depth for desired array")

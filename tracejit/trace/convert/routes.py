@@ -14,26 +14,46 @@ This is not finished, and happens only where TRACEJIT_CONVERT is 1.
 from __future__ import annotations
 
 import functools
-import math
 import os
+import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from types import BuiltinFunctionType, CodeType, FunctionType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 import numpy as np
 
 from tracejit.convert.converter import Converter
-from tracejit.convert.exclusions import LIBRARY, Reason, exclusion
+from tracejit.convert.exclusions import CONVERTED, LIBRARY, Reason, exclusion
 from tracejit.convert.operators import LASTING, Operators
+from tracejit.ops.areas import handler_of
 from tracejit.ops.base.op import HANDLERS
+from tracejit.trace.convert import numbers as numbers  # whose rules are entered
+from tracejit.trace.convert.arrays import item, method_of_array, method_of_number, of_ufunc
+from tracejit.trace.convert.classes import lend_methods
+from tracejit.trace.convert.libraries import (
+    frozen,
+    is_foreign,
+    method_of_distribution,
+    of_function,
+    refusing,
+    without_overwriting,
+)
+from tracejit.trace.convert.rules import HANDED, RULES, handed, where_recorded
+from tracejit.trace.recording.active import active
 from tracejit.trace.tensor.namespaces import NUMPY, recordable, recorded_argument
 
 _INSTALLED = (sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep)
 LASTING.update((np.ufunc, type(np.sum)))
-_FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)))
 MOST_LINES = 3_000
 """Lines with instructions of libraries that one call of theirs may have converted: 0.3 s."""
 
@@ -41,72 +61,43 @@ TOO_LONG = Reason(
     f"the call of a library around it runs more than {MOST_LINES:,} lines",
     "Call less of the library, or write what it does in a function",
 )
-_SAME_NAME = (
-    "acos acosh asin asinh atan atan2 atanh cos cosh degrees exp expm1 fabs hypot "
-    "log1p log2 log10 pow radians sin sinh sqrt tan tanh"
-).split()
-_NAMES_OF_NUMPY = {
-    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
-    "atan2": "arctan2", "atanh": "arctanh", "pow": "power",
-}  # fmt: skip
-"""The functions of `math` that are ufuncs under another name."""
-
-
-def _log(x: Any, base: Any = math.e) -> Any:
-    return np.log(x) if base is math.e else np.log(x) / np.log(base)
-
-
-def _of_recorded(plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of `math`, and the one that takes its place where something recorded is given."""
-
-    @functools.wraps(plain)
-    def call(*args: Any) -> Any:
-        if len(args) == 1 and type(args[0]) is float:
-            return plain(args[0])
-        return plain(*args) if recorded_argument(*args) is None else recorded(*args)
-
-    return call
-
-
-MATH = {
-    getattr(math, name): _of_recorded(
-        getattr(math, name), getattr(np, _NAMES_OF_NUMPY.get(name, name))
-    )
-    for name in _SAME_NAME
-} | {math.log: _of_recorded(math.log, _log)}
+_RECORDS = {"fft": "fourier"}
+"""The module of `tracejit.ops.scipy` that records a package, where it has another name."""
+LRU_CACHE = type(functools.lru_cache(abs))
+_OWNERS = frozenset((np.ndarray, np.ufunc))
+_DESCRIPTORS = frozenset((MethodDescriptorType, WrapperDescriptorType))
+_FUNCTIONS = _DESCRIPTORS | {FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)}
+_LATE = {"statistics": "samples", "numpy.ma.core": "masked"}
+"""The modules of rules for modules that are imported when a function of theirs is called."""
+_CONTROL_FLOW = ("tracejit.api.control_flow", "tracejit.api.loops")
+_BACKENDS = "uarray"
+"""The module of the class of functions of scipy.fft."""
 
 
 @contextmanager
 def routed(python: Any, refused: dict[str, None]) -> Iterator[Callable[..., Any]]:
     """A function to be recorded, with its calls routed; sentences on the functions that run as they
     are written are added to `refused`."""
-
-    def route(called: Any) -> Any:
-        found = _route(called)
-        return libraries.if_recorded(called) if found is None and _is_library(called) else found
-
-    with Converter(Operators(), calls=True, route=route) as converter:
-        libraries = _Libraries(converter)
+    with Converter(Operators(item=item), calls=True) as converter:
+        routes = _Routes(converter)
+        converter.route = routes.route
+        outer, active.route = active.route, converter.convert
         try:
+            routes.lend_methods_around(python)
             yield (converter.function if type(python) is FunctionType else converter.convert)(
                 python
             )
         finally:
+            active.route = outer
             refused |= dict.fromkeys(map(str, converter.refusals.values()))
 
 
-def _is_library(called: Any) -> bool:
-    """Return whether a function was installed, rather than written by the user."""
-    is_function = type(called) is FunctionType
-    is_installed = is_function and called.__code__.co_filename.startswith(_INSTALLED)
-    return is_installed and exclusion(called) is not LIBRARY
+class _Routes:
+    """The routes of one recording: what it calls in place of what the user's code calls.
 
-
-class _Libraries:
-    """The functions of libraries, which are converted in calls that give them something recorded.
-
-    Each call from the user's code may have up to `MOST_LINES` converted. A line counts in each call
-    anew, although it is rewritten once, so that the same call is always converted alike.
+    Functions of libraries are converted in calls that give them something recorded. Each call from
+    the user's code may have up to `MOST_LINES` converted. A line counts in each call anew, although
+    it is rewritten once, so that the same call is always converted alike.
     """
 
     def __init__(self, converter: Converter) -> None:
@@ -114,14 +105,80 @@ class _Libraries:
         self.converter = converter
         self.depth = self.lines = 0
         self.counted: dict[int, CodeType] = {}
+        self.lent: dict[int, Any] = {}
+
+    def route(self, called: Any) -> Any:
+        """The callable in place of `called`; None where that is the callable itself, converted."""
+        kind = type(called)
+        if kind is MethodType or (kind is BuiltinFunctionType and type(called.__self__) in _OWNERS):
+            found = _method(called)
+            if found is None and kind is MethodType and not _is_of_library(called):
+                self.lend_methods_of(called.__self__)
+            return found
+        found = _route(called, kind, self.converter.convert)
+        if found is None and isinstance(called, type):
+            return self.instantiating(called)
+        if found is None and kind not in _FUNCTIONS:
+            found = self._instance(called, kind)
+        if found is None and kind is FunctionType and _is_of_library(called):
+            return None if exclusion(called) is LIBRARY else self.if_recorded(called)
+        if found is None:
+            self.lend_methods_around(called)
+        return found
+
+    def instantiating(self, cls: type) -> Any:
+        """The class, whose methods run converted from here: of a library's if it is given something
+        recorded."""
+        if not _is_class_of_library(cls):
+            self.lend_methods_of(cls)
+            return cls
+
+        def make(*args: Any, **kwargs: Any) -> Any:
+            if recorded_argument(*args, *kwargs.values()) is not None:
+                self.lend_methods_of(cls)
+            return cls(*args, **kwargs)
+
+        return make
+
+    def lend_methods_of(self, thing: Any) -> None:
+        """Let the methods of a class, or of an object's, run converted where C code calls them."""
+        cls = thing if isinstance(thing, type) else type(thing)
+        if id(cls) not in self.lent:
+            lend_methods(cls, self.converter, self.lent)
+        for held in _held_by(thing):
+            if id(type(held)) not in self.lent and not _is_class_of_library(type(held)):
+                lend_methods(type(held), self.converter, self.lent)
+
+    def lend_methods_around(self, python: Any) -> None:
+        """Lend the methods of the objects that a function encloses, has as defaults or finds as
+        globals; once for all functions of its code."""
+        function = getattr(python, "__func__", python)
+        if type(function) is not FunctionType or id(function.__code__) in self.lent:
+            return
+        self.lent[id(function.__code__)] = function.__code__
+        for one in _objects_of(function):
+            if not isinstance(one, type) and not _is_class_of_library(type(one)):
+                self.lend_methods_of(one)
+
+    def _instance(self, called: Any, kind: type) -> Any:
+        """The callable that records the call of an object, or None."""
+        if kind is LRU_CACHE:
+            return where_recorded(called, self.converter.convert(called.__wrapped__))
+        found = frozen(called)
+        return refusing(called) if found is None and is_foreign(called, kind) else found
 
     def if_recorded(self, called: FunctionType) -> Callable[..., Any]:
-        """A function, converted for each call that gives it something recorded."""
+        """A function, converted for each call that gives it something recorded, if only as an
+        attribute of the object whose method it is."""
 
         @functools.wraps(called)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if recorded_argument(*args, *kwargs.values()) is None:
+            own = getattr(args[0], "__dict__", None) if args else None
+            held = own.values() if type(own) is dict else ()
+            if recorded_argument(*args, *kwargs.values(), *held) is None:
                 return called(*args, **kwargs)
+            if type(own) is dict:
+                self.lend_methods_of(args[0])
             if not self.depth:
                 self.lines = 0
                 self.counted.clear()
@@ -144,16 +201,77 @@ class _Libraries:
         return self.converter.function(called)
 
 
-def _route(called: Any) -> Any:
-    """The callable that records a function of NumPy, SciPy or `math`, or None."""
-    if type(called) not in _FUNCTIONS:
+def _is_class_of_library(cls: type) -> bool:
+    module = sys.modules.get(cls.__module__)
+    filename = getattr(module, "__file__", None) or ""
+    return filename.startswith(_INSTALLED)
+
+
+def _held_by(thing: Any) -> Iterator[Any]:
+    """The objects in the attributes of an object, and in lists, tuples and dicts there."""
+    own = {} if isinstance(thing, type) else getattr(thing, "__dict__", {})
+    for value in own.values():
+        kind = type(value)
+        yield from value if kind in (list, tuple) else value.values() if kind is dict else (value,)
+
+
+def _objects_of(function: FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # an empty one
+            yield cell.cell_contents
+    yield from function.__defaults__ or ()
+    names = function.__globals__
+    for name in function.__code__.co_names:
+        if name in names:
+            yield names[name]
+
+
+def _is_of_library(called: Any) -> bool:
+    """Return whether a function or method was installed, rather than written by the user."""
+    code = getattr(called, "__code__", None)
+    return code is not None and code.co_filename.startswith(_INSTALLED)
+
+
+def _method(called: Any) -> Any:
+    """The method that records in place of a Tensor's, a plain array's, a ufunc's or a
+    distribution's; or None."""
+    if type(called) is not MethodType:
+        owner = called.__self__
+        return method_of_array(called) if type(owner) is np.ndarray else of_ufunc(called)
+    function = called.__func__
+    found = RULES.get(function) if type(function) is FunctionType else None
+    if found is not None:
+        return MethodType(found, called.__self__)
+    return method_of_distribution(called)
+
+
+def _route(called: Any, kind: type, route: Callable[[Any], Any]) -> Any:
+    """The callable that records a function or class of NumPy, SciPy or Python, or None."""
+    is_class = isinstance(called, type)
+    if not is_class and kind not in _FUNCTIONS and kind.__module__ != _BACKENDS:
         return None
-    if called in MATH:
-        return MATH[called]
+    shown = getattr(called, "__module__", None) or ""
+    if shown in _CONTROL_FLOW:
+        return handed(called, route)
+    if shown in _LATE:
+        import_module(f"tracejit.trace.convert.{_LATE[shown]}")
+    found = RULES.get(called)
+    if found is not None:
+        return found
+    if kind in _DESCRIPTORS:
+        return method_of_number(called)
+    if kind is BuiltinFunctionType and is_foreign(called, kind):
+        return refusing(called)
     module = _module_of(called)
-    if isinstance(called, np.ufunc) or module.startswith("numpy."):
-        return next((found for find in NUMPY if (found := find(called)) is not None), None)
-    return _of_scipy(called) if module.startswith("scipy.") else None
+    if module.startswith(CONVERTED) and handler_of(called) is None:
+        return None
+    if kind is np.ufunc or module.startswith("numpy."):
+        found = next((found for find in NUMPY if (found := find(called)) is not None), None)
+    elif module.startswith("scipy.") and not is_class:
+        found = _of_scipy(called)
+    if found is None and module.endswith("array_api_compat.numpy.linalg."):
+        found = getattr(np.linalg, called.__name__, None)
+    return handed(found or called, route) if called in HANDED else found
 
 
 def _module_of(called: Any) -> str:
@@ -166,5 +284,8 @@ def _module_of(called: Any) -> str:
 def _of_scipy(called: Any) -> Any:
     area = called.__module__.split(".")[1]
     with suppress(ImportError):
-        import_module(f"tracejit.ops.scipy.{area}")
-    return recordable(called) if called in HANDLERS else None
+        import_module(f"tracejit.ops.scipy.{_RECORDS.get(area, area)}")
+    found = of_function(called)
+    if found is None and called in HANDLERS:
+        found = without_overwriting(recordable(called))
+    return found

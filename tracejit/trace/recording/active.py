@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,9 +14,16 @@ class Active(threading.local):
     def __init__(self) -> None:
         """Begin with no recording."""
         self.stack: list[Any] = []
+        self.route: Callable[[Any], Any] | None = None
 
 
 active = Active()
+
+
+def called(function: Any) -> Any:
+    """The function that a transform calls in place of the user's: where calls are routed, what
+    converted code would call."""
+    return function if active.route is None else active.route(function)
 
 
 @contextmanager

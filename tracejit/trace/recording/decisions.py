@@ -19,7 +19,7 @@ from tracejit.ir.dims import in_numbers
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.subgraph import Placeholder
 from tracejit.ir.types import HANDLE
-from tracejit.ops.control.branches import AS_INTEGER, DECIDE
+from tracejit.ops.control.branches import AS_INTEGER, AS_PATTERN, DECIDE
 from tracejit.ops.control.effects import CALLBACK
 
 
@@ -204,7 +204,8 @@ class Decisions:
                 self.failed = Failed("decision", "a cotangent")
                 raise self.failed from None
         self._outcomes[key] = outcome
-        if kind is int:
+        node = tensor._value.node
+        if kind is int and (node is None or node.op is not AS_PATTERN):
             tensor = AS_INTEGER(tensor)
             tensor._value.label = "count"
         DECIDE(tensor, outcome=outcome)

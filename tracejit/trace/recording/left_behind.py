@@ -58,7 +58,8 @@ class _LeftBehind:
             number = self.replaced(own[name])
             if number is not own[name]:
                 type.__setattr__(holder, name, number)
-        for slot in _slots(type(holder)):  # type: ignore[arg-type]
+        kind: Any = type(holder)
+        for slot in _slots(kind):
             with suppress(AttributeError):  # an empty one
                 now = slot.__get__(holder)
                 number = self.replaced(now)

@@ -22,13 +22,15 @@ import numpy as np
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.subgraph import Placeholder
-from tracejit.ir.types import HANDLE, ArrayType, type_of
+from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
 from tracejit.ops.base.creation import as_array
 from tracejit.ops.base.op import Op
+from tracejit.ops.control.branches import AS_PATTERN, of_pattern
 from tracejit.ops.control.control_flow import ControlFlow
 from tracejit.ops.control.marker_ops import OVERRIDE, Marker, stop
 from tracejit.ops.elementwise.weak import SIZE
 from tracejit.ops.indexing.updates import as_update, set_item
+from tracejit.support.config import setting
 from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.views import view_between
@@ -45,6 +47,12 @@ from tracejit.trace.recording.tape_window import Window
 from tracejit.trace.source import places
 from tracejit.trace.tensor.memory import owner_of_view, seal
 from tracejit.trace.tensor.tensor import TENSORS, Tensor, tensor_of
+
+LONGEST_PATTERN = 4096
+"""The number of elements of the longest array by whose elements Python goes."""
+_FIX_OF_LENGTH = (
+    "select with np.where(mask, x, 0.0), or multiply by the mask, which keep the shape."
+)
 
 KNOWN_FRAMES = 4
 """The number of frames of tracejit between the user's frame and the question for its place."""
@@ -76,6 +84,7 @@ class Recording(Recorder):
         self.open = True
         self.forward = 0
         self.keeps_apart = self.rolls_sizes = False
+        self.is_routed = bool(setting("convert"))
         self.apart: tuple[int, ...] = ()
         self.moved: dict[Value, Value] = {}
         self.loop_notes: list[Any] = []
@@ -320,6 +329,8 @@ class Recording(Recorder):
                 number = self.decisions.number(value)
                 note_reads(self, origins)
                 return number
+        if self.is_routed and value.type.form == "weak" and value.type.dtype.kind in "bi":
+            return self.decide(value, PYTHON_TYPES[value.type.dtype.kind], call, fix)
         instead = "keep computing with NumPy, or return it and convert it outside the function."
         raise self._needed(value, call, fix or instead)
 
@@ -352,6 +363,18 @@ class Recording(Recorder):
             return self.decisions.decide(Tensor(value, self), convert)
         except Unknown as unknown:
             raise self._needed(value, call, fix, unknown.why) from None
+
+    def followed(self, tensor: Tensor) -> np.ndarray | None:
+        """The elements of `tensor`: of an array of few integers or booleans, where calls are
+        routed."""
+        kind = tensor.type
+        if not self.is_routed or kind.dtype.kind not in "biu" or type(kind.size) is not int:
+            return None
+        if not 0 < kind.size <= LONGEST_PATTERN:
+            return None if kind.size else np.zeros(kind.shape, kind.dtype)
+        pattern = AS_PATTERN(tensor)
+        call = "the length of what {} selects"
+        return of_pattern(self.decide(pattern._value, int, call, _FIX_OF_LENGTH), kind)
 
     def differs_in_steps(self, value: Value) -> bool:
         """Return whether a number is another at each step of a loop that is being recorded."""

@@ -22,6 +22,7 @@ from tracejit.ir.types import dtype_letters, is_number, type_of
 from tracejit.ops.base.forms import as_scalar
 from tracejit.ops.base.op import Op
 from tracejit.ops.control.marker_ops import IDENTITY
+from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.ops.elementwise.weak import SIZE
 from tracejit.support.errors import TracejitError, Where, fail, shape_row
 from tracejit.trace.recording.probes import Probe
@@ -50,6 +51,9 @@ class Recorder:
     its own line is meant then. `originals` maps what a recompute region has computed again to what
     it computed first.
     """
+
+    is_routed = False
+    """True where the calls of the user's function are routed."""
 
     def __init__(self, graph: Graph) -> None:
         """Record into `graph`."""
@@ -149,6 +153,10 @@ class Recorder:
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
         """`convert` of what `value` is, a truth value or an integer, for Python to go by."""
         raise NotImplementedError
+
+    def followed(self, tensor: Tensor) -> np.ndarray | None:
+        """The elements of `tensor`, by which Python goes from here; None where it may not."""
+        return None
 
     def differs_in_steps(self, value: Value) -> bool:
         """Return whether a number is another at each step of a loop that is being recorded."""
@@ -304,6 +312,8 @@ class Recorder:
         tensor: Any = Tensor(self.keep(Tensor(value, self)), self)
         if value.type.form == "weak":
             tensor = as_scalar(tensor, dtype=value.type.dtype)
+            if self.is_routed:
+                tensor = CONVERSIONS[float](tensor)
         distinct = self.distinct(tensor)
         if distinct._value.node is not None:
             distinct._value.label = name

@@ -50,7 +50,7 @@ def value_refused(
 def _foreign_call() -> tuple[str, str]:
     """The function that the user's line calls, and what to do instead; empty for none that is
     known."""
-    if called := _scipy_called():
+    if called := scipy_called():
         return called, _instead_of(called)
     if iterator := _iterator_called():
         return iterator, f"take {iterator} from `import tracejit.numpy as np`."
@@ -74,7 +74,7 @@ def _iterator_called() -> str:
     return ""
 
 
-def _scipy_called() -> str:
+def scipy_called() -> str:
     """The function of SciPy that the user's line calls, such as `scipy.linalg.cho_factor`, or its
     package where the function is not known; empty for none."""
     frames = _frames_of_scipy()

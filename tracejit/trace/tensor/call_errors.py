@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from types import MethodDescriptorType
@@ -39,7 +40,18 @@ def spelling(function: Any) -> str:
     if isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function:
         return f"the ufunc {function.__name__}"
     name = getattr(function, "__name__", "") or type(function).__name__
+    module = _public_module(module, name, function)
     return f"{module.replace('numpy', 'np', 1)}.{name}"
+
+
+def _public_module(module: str, name: str, function: Any) -> str:
+    """The shortest module from which users take a function."""
+    parts = module.split(".")
+    for count in range(1, len(parts)):
+        outer = ".".join(parts[:count])
+        if getattr(sys.modules.get(outer), name, None) is function:
+            return outer
+    return module
 
 
 def call_error(

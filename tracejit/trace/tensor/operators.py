@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import WEAK_DTYPES, is_number, type_of
+from tracejit.ops.base.creation import is_routed
 from tracejit.ops.elementwise.weak import BINARY, BINARY_OPS, UNARY_OPS
 from tracejit.trace.structure.sparse_products import multiplies, times
 from tracejit.trace.tensor.selected import Selected
 from tracejit.trace.tensor.writes import out_by_name, write_result, write_update
+
+_ARRAYS = frozenset((np.ndarray, list, tuple, str))
 
 Method = Callable[..., Any]
 
@@ -34,6 +37,14 @@ def is_foreign(number: Any, other: Any) -> bool:
     if number.type.form != "weak" or hasattr(type(other), "__tracejit_record__"):
         return False
     return type_of(other) is None
+
+
+def _is_object(other: Any) -> bool:
+    """Return whether NumPy takes an operand for an object, of which it makes no array."""
+    kind = type(other)
+    if kind in _ARRAYS or hasattr(kind, "__tracejit_record__") or hasattr(kind, "__array__"):
+        return False
+    return type_of(other) is None and hasattr(kind, "__dict__") and not hasattr(kind, "__len__")
 
 
 def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
@@ -58,6 +69,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
             if is_number(other):
                 return self._number(lambda number: BINARY[symbol](number, other), symbol)
             return NotImplemented
+        if self.type.form == "scalar" and is_routed(self) and _is_object(other):
+            return NotImplemented  # as Python asks for a number and an object
         return self._handle(function, (self, other), {})
 
     def reflected(self: Any, other: Any) -> Any:

@@ -3,7 +3,8 @@
 It can be computed with, element by element, along with numbers and what the same mask selects; it
 can be added up, and written back under the mask: `a[a < 0] *= 2`, `np.mean(a[a > 0])`. All of it is
 computed on the whole array, at safe numbers where the mask does not hold, so that neither values
-nor gradients come from there. Whatever depends on the length or the order is refused.
+nor gradients come from there. Whatever depends on the length or the order is refused, or, where
+calls are routed, recorded for the mask that this call has: see `known`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tracejit.ops.base.creation import is_recorded, type_in_call
 from tracejit.ops.base.loops import masked_call
 from tracejit.ops.indexing.indexing import RECORDED_MASK
 from tracejit.support.errors import fail
+from tracejit.trace.structure.trees import map_tree
 
 # Reductions of all that is selected, by what they are under a mask.
 REDUCTIONS: frozenset[Any] = frozenset(
@@ -44,6 +46,14 @@ class Selected:
         dtype: np.dtype[Any] = self.whole.dtype
         return dtype
 
+    def known(self, what: str = "") -> Any:
+        """The elements that the mask selects in this call, by which Python goes from here; refused
+        where it may not."""
+        mask = self.whole._recording.followed(self.mask)
+        if mask is None:
+            self.refuse(what)
+        return self.whole[mask]
+
     def condition(self) -> Any:
         """The mask with all axes of the array."""
         extra = self.whole.ndim - self.mask.ndim
@@ -57,43 +67,40 @@ class Selected:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "reduce" and ufunc is np.add:
             return self._reduced(np.sum, inputs[1:], kwargs)
-        if method != "__call__" or kwargs:
-            self.refuse()
         operands = [self._operand(operand) for operand in inputs]
+        if method != "__call__" or kwargs or any(operand is None for operand in operands):
+            return getattr(ufunc, method)(*_known(inputs), **kwargs)
         found = masked_call(ufunc, operands, self.condition())
         if isinstance(found, tuple):
             return tuple(Selected(one, self.mask) for one in found)
         return Selected(found, self.mask)
 
     def _operand(self, operand: Any) -> Any:
-        """Another operand of an elementwise operation: a number, or selected by the same mask."""
+        """Another operand of an elementwise operation: a number, or selected by the same mask;
+        None if it is neither."""
         if type(operand) is Selected:
             same = operand.mask._value is self.mask._value
-            if same and operand.whole.shape == self.whole.shape:
-                return operand.whole
-            self.refuse()
-        if type_in_call(operand).shape or type_in_call(operand).dtype == object:
-            self.refuse()
-        return operand
+            return operand.whole if same and operand.whole.shape == self.whole.shape else None
+        is_number = not type_in_call(operand).shape and type_in_call(operand).dtype != object
+        return operand if is_number else None
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.where and len(args) == 3 and not kwargs:
-            return self._where(*args)
-        if function in REDUCTIONS and args[0] is self:
+            parts = [self._operand(one) for one in args]
+            if all(part is not None for part in parts):
+                return Selected(np.where(*parts), self.mask)
+        elif function in REDUCTIONS and args[0] is self:
             return self._reduced(function, args[1:], kwargs)
-        self.refuse(f"np.{function.__name__} of what a mask selects")
-
-    def _where(self, condition: Any, x: Any, y: Any) -> Any:
-        parts = [self._operand(one) for one in (condition, x, y)]
-        return Selected(np.where(*parts), self.mask)
+        what = f"np.{function.__name__} of what a mask selects"
+        return function(*_known(args, what), **_known(kwargs, what))
 
     def _reduced(self, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """The sum, or mean, ... of all that is selected."""
         options = dict(kwargs)
         if (args and args != (None,)) or options.pop("axis", None) is not None:
-            self.refuse()
+            return function(self.known(), *args, **kwargs)
         if getattr(self.whole._recording, "exact", False):
-            self.refuse("adding in NumPy's own order")
+            return function(self.known("adding in NumPy's own order"), *args, **kwargs)
         if function is np.count_nonzero:
             return np.count_nonzero(self.condition() & (self.whole != 0))
         return function(self.whole, where=self.condition(), **options)
@@ -102,7 +109,7 @@ class Selected:
         if type(index) is Selected and index.dtype == bool and index.is_of(self.mask):
             if index.whole.shape == self.mask.shape:
                 return Selected(self.whole, self.mask & index.whole)
-        self.refuse()
+        return self.known()[index.known() if type(index) is Selected else index]
 
     def astype(self, dtype: Any) -> Any:
         """The elements cast to another dtype."""
@@ -114,7 +121,7 @@ class Selected:
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(np.ndarray, name) and not name.startswith("__"):
-            self.refuse(f".{name} of what a mask selects")
+            return getattr(self.known(f".{name} of what a mask selects"), name)
         raise AttributeError(f"'Selected' object has no attribute {name!r}")
 
     def refuse(self, what: str = "") -> NoReturn:
@@ -129,19 +136,24 @@ class Selected:
         )
 
     def __len__(self) -> int:
-        self.refuse("len() of what a mask selects")
+        return len(self.known("len() of what a mask selects"))
 
     def __iter__(self) -> Any:
-        self.refuse("iteration over what a mask selects")
+        return iter(self.known("iteration over what a mask selects"))
 
     def __bool__(self) -> bool:
-        self.refuse("bool() of what a mask selects")
+        return bool(self.known("bool() of what a mask selects"))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        self.refuse("np.asarray of what a mask selects")
+        return np.asarray(self.known("np.asarray of what a mask selects"), dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.refuse("writing into the copy that a mask selects")
+
+
+def _known(arguments: Any, what: str = "") -> Any:
+    """Arguments with the elements in place of each Selected."""
+    return map_tree(lambda one: one.known(what) if type(one) is Selected else one, arguments)
 
 
 def _method(function: Any) -> Callable[..., Any]:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TEXT = "the text of {}"
+ROUTED: dict[str, Callable[[Any], Any]] = {}
+"""What answers for other attributes where calls are routed, by their names."""
 
 
 INDEXING = (operator.getitem, operator.setitem)
@@ -276,10 +278,10 @@ class Tensor(ArrayMethods):
 
     def conjugate(self) -> Tensor:
         """The complex conjugate; a Python number's is one, too."""
-        if self.type.form == "weak":
+        if self.type.form == "weak" and (self.dtype.kind == "c" or not self._recording.is_routed):
             number: Tensor = self._number(operator.methodcaller("conjugate"), "{}.conjugate()")
             return number
-        return self.conj()
+        return self if self.type.form == "weak" else self.conj()
 
     def __format__(self, spec: str) -> str:
         call = f"format({{}}, {spec!r})"
@@ -384,7 +386,9 @@ class Tensor(ArrayMethods):
 
     def _other_attribute(self, name: str) -> Any:
         """Any other attribute: of a number, read under a guard; of NumPy's, refused by name."""
-        if self.type.form == "weak" and hasattr(PYTHON_TYPES[self.dtype.kind], name):
+        if self._recording.is_routed and name in ROUTED:
+            return ROUTED[name](self)
+        if self.type.form == "weak" and hasattr(PYTHON_TYPES[self.dtype.kind](), name):
             return self._number(operator.attrgetter(name), f"{{}}.{name}")
         kind = np.ndarray if self.type.form == "array" else self.type.dtype.type
         if name in ("device", "__array_namespace__") and hasattr(kind, name):

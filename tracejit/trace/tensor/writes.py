@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.ops.base.creation import as_array, cast, is_recorded, settled, type_in_call
+from tracejit.ops.base.creation import as_array, cast, followed, is_recorded, settled, type_in_call
 from tracejit.ops.base.loops import masked_call
 from tracejit.ops.base.op import answer
 from tracejit.ops.indexing.indexing import parsed_index
@@ -95,6 +95,8 @@ def _called(function: Any) -> str:
 def write_item(x: Any, index: Any, value: Any) -> None:
     """x[index] = value."""
     name = x._called()
+    if type(value) is Selected and not value.is_of(index):
+        value = value.known(f"{name}[...] = ...")
     if type(value) is Selected:
         _write_selected(x, index, value, f"{name}[...] = ...")
         return
@@ -289,7 +291,11 @@ def _putmask(a: Any, mask: Any, values: Any) -> None:
 def _place(arr: Any, mask: Any, vals: Any) -> None:
     x = target_of(arr, "np.place")
     mask, vals = settled(mask), as_array(vals)
+    if is_recorded(mask) and mask.dtype.kind != "b":
+        mask = mask != 0
     if np.size(vals) != 1 and is_recorded(mask):
+        mask = followed(mask)
+    if mask is None:
         raise TypeError("which element goes where depends on the mask, which is being recorded")
     if np.size(vals) == 1:
         vals = np.reshape(vals, ())

@@ -11,4 +11,5 @@ from tracejit.ops.scipy.special import harmonics as harmonics
 from tracejit.ops.scipy.special import hypergeometric as hypergeometric
 from tracejit.ops.scipy.special import integrals as integrals
 from tracejit.ops.scipy.special import polynomials as polynomials
+from tracejit.ops.scipy.special import python_functions as python_functions
 from tracejit.ops.scipy.special import softmax as softmax

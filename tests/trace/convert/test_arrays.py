@@ -1,0 +1,75 @@
+"""Classes and methods of NumPy's, and plain arrays that are indexed by what is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+TABLE = np.array([0.5, 1.5, 2.5, 3.5])
+
+
+@pytest.fixture(autouse=True)
+def _routed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
+
+
+def test_a_plain_array_is_read_at_positions_that_are_recorded() -> None:
+    def ranked(x: Any) -> Any:
+        return TABLE[np.argsort(x)] * x + TABLE[np.argmax(x)] + TABLE.take(np.argsort(x))
+
+    compiled = tj.function(ranked)
+    for x in (np.array([3.0, 1.0, 2.0, 0.0]), np.arange(4.0)):
+        np.testing.assert_array_equal(compiled(x), ranked(x))
+    assert compiled.explain().count("Kernel ") == 1
+
+
+def test_a_table_is_read_anew_at_each_call() -> None:
+    table = TABLE.copy()
+    compiled = tj.function(lambda x: table[np.argmax(x)] * x)
+    x = np.array([3.0, 1.0])
+    np.testing.assert_array_equal(compiled(x), 0.5 * x)
+    table[0] = 7.0
+    np.testing.assert_array_equal(compiled(x), 7.0 * x)
+
+
+def test_what_was_read_from_a_table_is_not_written_to() -> None:
+    def written(x: Any) -> Any:
+        row = np.ones((2, 2))
+        part = TABLE[np.argsort(x)]
+        part[0] = 9.0
+        return part * row[0, 0]
+
+    x = np.array([3.0, 1.0])
+    np.testing.assert_array_equal(tj.function(written)(x), written(x))
+    assert TABLE[1] == 1.5
+
+
+def test_scalar_classes_convert() -> None:
+    found = tj.function(lambda x: (np.float32(x[0]), np.float64(x[0]), np.int64(x[0])))(TABLE)
+    assert [type(one) for one in found] == [np.float32, np.float64, np.int64]
+
+
+def test_a_memory_that_is_shared_is_told() -> None:
+    def shares(x: Any) -> Any:
+        return x * np.may_share_memory(x, x[1:]) + np.may_share_memory(x, x + 1)
+
+    np.testing.assert_array_equal(tj.function(shares)(TABLE), shares(TABLE))
+
+
+def test_non_finite_elements_raise_as_in_numpy() -> None:
+    compiled = tj.function(lambda x: np.asarray_chkfinite(x) * 2)
+    np.testing.assert_array_equal(compiled(TABLE), TABLE * 2)
+    with pytest.raises(ValueError, match="infs or NaNs"):
+        compiled(np.array([np.nan, 1.0, 2.0, 3.0]))
+
+
+def test_no_recorded_array_is_masked() -> None:
+    def plain(x: Any) -> Any:
+        assert_none = np.ma.getmask(x) is np.ma.nomask
+        return np.ma.getdata(x) * np.ma.isMaskedArray(x) + np.ma.filled(x) * assert_none
+
+    np.testing.assert_array_equal(tj.function(plain)(TABLE), TABLE)

@@ -1,0 +1,78 @@
+"""Functions of SciPy that are recorded by rule, and those that are refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.support.errors import UnsupportedError
+
+stats = pytest.importorskip("scipy.stats")
+linalg = pytest.importorskip("scipy.linalg")
+distance = pytest.importorskip("scipy.spatial.distance")
+optimize = pytest.importorskip("scipy.optimize")
+signal = pytest.importorskip("scipy.signal")
+
+X = np.array([1.5, 0.4, 2.25])
+FROZEN = stats.norm(0.5, 2.0)
+
+
+@pytest.fixture(autouse=True)
+def _routed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
+
+
+def test_distributions_are_recorded_by_formulas() -> None:
+    def loss(x: Any) -> Any:
+        inner = stats.norm(x[0], x[1]).logpdf(0.3) + FROZEN.logpdf(x[1])
+        return inner + np.sum(stats.gamma.logpdf(x, 2.0))
+
+    value, slope = tj.value_and_grad(loss)(X)
+    assert value == pytest.approx(loss(X), rel=1e-12)
+    steps = 1e-6 * np.eye(3)
+    expected = [(loss(X + step) - loss(X - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(slope, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "cosine", "chebyshev", "canberra"])
+def test_distances_are_scipys(metric: str) -> None:
+    points = np.vander(X) + 0.1
+
+    def distances(x: Any) -> Any:
+        pairs = distance.pdist(x, metric)
+        return distance.squareform(pairs), distance.cdist(x, x, metric)
+
+    for found, expected in zip(tj.function(distances)(points), distances(points), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    slope = tj.grad(lambda x: np.sum(distance.cdist(x, x, metric)))(points)
+    assert np.isfinite(slope).all()
+
+
+def test_a_metric_without_a_rule_is_refused_by_name() -> None:
+    with pytest.raises(UnsupportedError, match="pdist"):
+        tj.function(lambda x: distance.pdist(x, "jaccard"))(np.vander(X))
+
+
+def test_a_solver_is_refused_where_what_it_solves_is_recorded() -> None:
+    def root(x: Any) -> Any:
+        return optimize.brentq(lambda v: v**3 - x[0], 0.0, 3.0)
+
+    with pytest.raises(UnsupportedError, match=r"scipy\.optimize\.brentq"):
+        tj.function(root)(X)
+    plain = tj.function(lambda x: x * optimize.brentq(lambda v: v**3 - 2.0, 0.0, 3.0))
+    np.testing.assert_allclose(plain(X), X * 2.0 ** (1 / 3))
+
+
+def test_code_of_c_is_refused_by_the_name_that_the_user_wrote() -> None:
+    with pytest.raises(UnsupportedError, match=r"scipy\.signal\.find_peaks"):
+        tj.function(lambda x: signal.find_peaks(x)[0])(X)
+
+
+def test_what_may_be_overwritten_is_not() -> None:
+    matrix = np.diag(X)
+    kept = matrix.copy()
+    found = tj.function(lambda a: linalg.inv(a, overwrite_a=True) + a)(matrix)
+    np.testing.assert_allclose(found, np.linalg.inv(kept) + kept)

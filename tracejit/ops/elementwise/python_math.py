@@ -1,0 +1,83 @@
+"""The functions of `math` that answer floats, spelled as the user wrote them.
+
+Python computes them to other last bits than NumPy, and raises errors where NumPy has nan and inf.
+Their derivatives, and what is computed of a batch, are those of a ufunc of the same meaning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import WEAK_TYPES
+from tracejit.ops.base import axes
+from tracejit.ops.base.op import OPS, Each, Op, Rules, defop
+from tracejit.ops.elementwise import arithmetic as arithmetic  # whose records are read
+from tracejit.ops.elementwise import exponential as exponential
+from tracejit.ops.elementwise import trigonometric as trigonometric
+
+UFUNCS: dict[str, np.ufunc] = {
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
+    "atan": np.arctan, "atan2": np.arctan2, "atanh": np.arctanh, "cbrt": np.cbrt,
+    "copysign": np.copysign, "cos": np.cos, "cosh": np.cosh, "degrees": np.degrees, "exp": np.exp,
+    "exp2": np.exp2, "expm1": np.expm1, "fabs": np.fabs, "fmod": np.fmod, "ldexp": np.ldexp,
+    "log": np.log, "log10": np.log10, "log1p": np.log1p, "log2": np.log2, "nextafter": np.nextafter,
+    "pow": np.power, "radians": np.radians, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt,
+    "tan": np.tan, "tanh": np.tanh,
+}  # fmt: skip
+
+
+def of_math(name: str, count: int, rules: Rules, batch: Callable[..., Any]) -> Op:
+    """The op of a function of `math` that takes `count` numbers, or any number of them if 0, and of
+    a batch is computed by `batch`."""
+    places = ", ".join(f"{{{number}}}" for number in range(count)) if count else "{operands}"
+    return defop(
+        name=f"math_{name}",
+        infer=lambda *types: WEAK_TYPES[float],
+        vjp=rules,
+        jvp=None if isinstance(rules, Each) else rules,
+        batch=lambda moved, *operands: batch(*operands),
+        source=f"math.{name}({places})",
+        cost=lambda *types: 20,
+        axes=axes.broadcasting,
+    )
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    return x - y * np.rint(x / y)
+
+
+def _length(*operands: Any) -> Any:
+    return np.sqrt(sum(x * x for x in operands))
+
+
+def _of_length(k: int, g: Any, z: Any, *operands: Any) -> Any:
+    """The derivative of a length, which is zero where the length is."""
+    return g * operands[k] / (z + (z == 0.0))
+
+
+MATH_OPS: dict[str, Op] = {
+    **{
+        name: of_math(name, ufunc.nin, OPS[ufunc.__name__].vjp, ufunc)
+        for name, ufunc in UFUNCS.items()
+        if hasattr(math, name)
+    },
+    "remainder": of_math(
+        "remainder", 2, (lambda g, z, x, y: g, lambda g, z, x, y: -g * np.rint((x - z) / y)),
+        _remainder,
+    ),
+    "hypot": of_math("hypot", 0, Each(_of_length), _length),
+}  # fmt: skip
+"""The ops by the names of their functions."""
+
+math_fsum = defop(
+    name="math_fsum",
+    infer=lambda *types: WEAK_TYPES[float],
+    vjp=Each(lambda k, g, y, *operands: g),
+    batch=lambda moved, *operands: sum(operands),
+    source="math.fsum(({operands},))",
+    axes=axes.broadcasting,
+)

@@ -1,0 +1,79 @@
+"""The table of rules: what records a call where something recorded is given.
+
+A rule takes the arguments of the call. It is entered under the callable that the user's code calls,
+whatever name that has there; under a method of Tensor, for calls of that method.
+
+Functions that call what they are given (`map(f, x)`, `sorted(x, key=f)`) are handed the functions
+that converted code would call. The list of them is closed: whatever else is given a function of the
+user's gets that function.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import itertools
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tracejit.trace.tensor.namespaces import recorded_argument
+
+Rule = TypeVar("Rule", bound=Callable[..., Any])
+
+RULES: dict[Any, Callable[..., Any]] = {}
+"""The rules, each with the plain call around it: of what is not recorded, it is the plain one."""
+
+
+def rule(*plain: Any, of_iterables: bool = False) -> Callable[[Rule], Rule]:
+    """Enter a function as the rule of these callables; of those `of_iterables`, the first argument
+    may be an iterator over what is recorded."""
+
+    def enter(recorded: Rule) -> Rule:
+        for one in plain:
+            RULES[one] = where_recorded(one, recorded, of_iterables)
+        return recorded
+
+    return enter
+
+
+def where_recorded(
+    plain: Callable[..., Any], recorded: Callable[..., Any], of_iterables: bool = False
+) -> Callable[..., Any]:
+    """`recorded` where something recorded is among the arguments, `plain` elsewhere."""
+
+    @functools.wraps(plain, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if of_iterables and args and hasattr(type(args[0]), "__next__"):
+            args = (list(args[0]), *args[1:])
+        found = recorded_argument(*args, *kwargs.values())
+        return (plain if found is None else recorded)(*args, **kwargs)
+
+    return call
+
+
+HANDED = frozenset((
+    builtins.map, builtins.filter, builtins.sorted, builtins.min, builtins.max, functools.reduce,
+    itertools.accumulate, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+    itertools.filterfalse, itertools.groupby, np.apply_along_axis, np.apply_over_axes,
+    np.vectorize, np.frompyfunc, np.fromfunction, np.piecewise,
+))  # fmt: skip
+_CALLABLES = (FunctionType, BuiltinFunctionType, MethodType, functools.partial, type, np.ufunc)
+
+
+def handed(plain: Callable[..., Any], route: Callable[[Any], Any]) -> Callable[..., Any]:
+    """`plain`, given what `route` answers for each callable among its arguments."""
+
+    def routed(one: Any) -> Any:
+        if type(one) is list:
+            return [routed(inner) for inner in one]
+        return route(one) if isinstance(one, _CALLABLES) else one
+
+    @functools.wraps(plain, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        named = {name: routed(one) for name, one in kwargs.items()}
+        return plain(*map(routed, args), **named)
+
+    return call
