@@ -45,7 +45,7 @@ ROOMS = {
     "passes": ("framework", "exact", "algebra", "layout"),
     "trace": (
         "source", "guards", "structure", "tensor", "arguments", "capture", "recording", "convert",
-        "control_flow", "rerolling",
+        "reads", "control_flow", "rerolling",
     ),
     "loops": ("arrays", "bodies"),
     "autodiff": ("partition", "reverse", "forward", "request", "batch"),
@@ -180,6 +180,13 @@ TESTED_BY = {
     """,
     "tests/trace/recording/test_recorded_matrix.py": """
         ops.indexing.sparse trace.structure.sparse_products
+    """,
+    "tests/trace/reads/test_reader.py": """
+        trace.reads.attributes trace.reads.calls trace.reads.containers trace.reads.notes
+        trace.reads.rules
+    """,
+    "tests/trace/reads/test_shadow.py": """
+        specialise.read_guards
     """,
     "tests/trace/rerolling/test_moving_numbers.py": """
         trace.rerolling.inner_loops

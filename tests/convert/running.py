@@ -19,15 +19,20 @@ _numbers = count()
 
 def define(text: str, **names: Any) -> dict[str, Any]:
     """Run a module of `text`, which Python finds as the source of what it defines."""
+    namespace: dict[str, Any] = {"__name__": "program", **names}
+    run(text, namespace)
+    return namespace
+
+
+def run(text: str, namespace: dict[str, Any]) -> None:
+    """Run a text in a module, with a file that Python finds."""
     text = textwrap.dedent(text)
     filename = f"/programs/program_{next(_numbers)}.py"
     lines = text.splitlines(keepends=True)
     linecache.cache[filename] = (len(text), None, lines, filename)
-    namespace: dict[str, Any] = {"__name__": "program", **names}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         exec(compile(text, filename, "exec", dont_inherit=True), namespace)
-    return namespace
 
 
 def calls() -> Converter:

@@ -21,6 +21,8 @@ def make(k):
         with o as p:
             o.a, b = [*o.a], {**{1: k}}
             o.a += [len(o.a)]
+            k2 = -k + 1
+            k2 += k
             match o.a[0]:
                 case 1 if o is p and 1 in b: return f"{k}"
     return f

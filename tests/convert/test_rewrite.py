@@ -13,7 +13,7 @@ from tests.convert.converted_programs import NEWER, PROGRAMS
 from tests.convert.random_programs import random_program
 from tests.convert.running import CONVERTERS, calls, converted, define, outcome, without_columns
 from tracejit.convert.converter import Converter
-from tracejit.convert.operators import Operators
+from tracejit.convert.operators import PLAIN, Operators
 
 # Expressions with effects: `n` logs what it is given, objects log what is done to them.
 CONSTRUCTS = {
@@ -239,16 +239,22 @@ def test_functions_inside_are_the_very_code_of_the_user() -> None:
 
 def test_unpacking_announces_how_deep_it_goes() -> None:
     asked: list[Any] = []
-    function = define("def f(v):\n    (a, b), c = v\n    for d, (e, g) in []: pass\n    [*v]\n")[
-        "f"
-    ]
+    function = define(
+        """
+        def f(v):
+            (a, b), c = v
+            for d, (e, g) in []: pass
+            [*v]
+            yield from v
+        """
+    )["f"]
 
     def iterate(o: Any, depth: int) -> Any:
         asked.append((len(o), depth))
         return o
 
-    converted(function, Converter(Operators(iterate=iterate)))(["ab", 1])
-    assert asked == [(2, 2), (0, 3), (2, 1)]
+    assert list(converted(function, Converter(Operators(iterate=iterate)))(["ab", 1])) == ["ab", 1]
+    assert asked == [(2, 2), (0, 3), (2, 1), (2, 1)]
 
 
 def test_reads_tell_globals_and_cells_from_variables() -> None:
@@ -310,3 +316,53 @@ def test_calls_stay_in_the_users_frame() -> None:
         "import sys\ndef g(): return sys._getframe(1).f_code.co_name\ndef f(): return g()"
     )
     assert converted(function["f"], calls())() == "f"
+
+
+def test_operations_are_those_of_the_module_operator() -> None:
+    asked: list[Any] = []
+    function = define(
+        """
+        def f(a, b, **rest):
+            a += b
+            a = -a * (a < b) if a != -1 else a @ b
+            b &= 3
+            return a, ~b, rest["k"]
+        """
+    )["f"]
+
+    def operate(name: str, *operands: Any) -> Any:
+        asked.append((name, *operands))
+        return PLAIN.operate(name, *operands)  # type: ignore[misc]
+
+    def made(o: Any) -> Any:
+        asked.append(o)
+        return o
+
+    new = converted(function, Converter(Operators(operate=operate, made=made)))
+    assert new(1, 2, k=5) == function(1, 2, k=5)
+    assert asked == [
+        ("iadd", 1, 2), ("ne", 3, -1), ("neg", 3), ("lt", 3, 2), ("mul", -3, False),
+        ("iand", 2, 3), ("invert", 2), {"k": 5},
+    ]  # fmt: skip
+
+
+def test_operands_of_what_is_no_operation_are_announced() -> None:
+    asked: list[Any] = []
+    function = define(
+        """
+        def f(a, b):
+            a[0] = b
+            a[0] += 3
+            c = b
+            c += 4
+            return 5 < b < 7, a is None is None
+        """
+    )["f"]
+
+    def operand(o: Any) -> Any:
+        asked.append(o)
+        return o
+
+    new = converted(function, Converter(Operators(operand=operand)))
+    assert new([0], 6) == function([0], 6)
+    assert asked == [6, 3, 5, 6, 7]

@@ -210,6 +210,11 @@ class Converter:
         WRITTEN[bound] = code
         return bound
 
+    def stays(self, function: FunctionType) -> bool:
+        """Return whether a function that was converted has nothing to convert."""
+        code = function.__code__
+        return code in self._codes and self._codes[code] is code
+
     def _without_source(self, function: FunctionType) -> FunctionType:
         if self.see is None:
             return function

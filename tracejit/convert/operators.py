@@ -119,6 +119,14 @@ class Operators:
     contains: Callable[[Any, Any], bool] | None = None
     """`contains(x, o)` for `x in o`; the operands are in the order of the text."""
 
+    operate: Callable[..., Any] | None = None
+    """`operate("add", a, b)` for `a + b`, `operate("neg", a)` for `-a`, `a = operate("iadd", a, b)`
+    for `a += b`: functions of the module `operator`."""
+
+    operand: Announce | None = None
+    """`a < operand(b) < c`, `o[i] = operand(x)`: Python hands an object to an operation that is no
+    operator here."""
+
     identical: Callable[[Any, Any], bool] | None = None
     """`identical(a, b)` for `a is b`, other than with None, True, False and `...`."""
 
@@ -148,13 +156,14 @@ class Operators:
     """`match match(o):`: Python compares `o` with patterns."""
 
     store: Callable[[Any, str | None], Any] | None = None
-    """`store(o, "w").w = x`, `store(o, None)[i] = x`: `o` is about to be changed, also by `del`."""
+    """`store(o, "w").w = x`, `store(o, None)[i] = x`: `o` is about to be changed."""
 
     update: Callable[[Any, str | None], Any] | None = None
-    """`update(o, "w").w += x`, `update(o, None)[i] += x`: read, and about to be changed."""
+    """`update(o, "w").w += x`, `del update(o, None)[i]`: read, and about to be changed."""
 
     made: Announce | None = None
-    """`made([1, 2])`: a list, set or dict that the function has just made."""
+    """`made([1, 2])`: a list, set or dict that the function has just made, or the dict of its
+    keywords."""
 
     def given(self) -> dict[str, Any]:
         """The operators that are not None, by name."""
@@ -174,6 +183,10 @@ def _value(_where: int, _name: str, value: Any, /) -> Any:
     return value
 
 
+def _operate(name: str, /, *operands: Any) -> Any:
+    return getattr(operator, name)(*operands)
+
+
 def _contains(x: Any, o: Any, /) -> bool:
     return x in o
 
@@ -184,6 +197,8 @@ PLAIN = Operators(
     attribute=getattr,
     item=operator.getitem,
     contains=_contains,
+    operate=_operate,
+    operand=_same,
     identical=operator.is_,
     name=_value,
     cell=_value,

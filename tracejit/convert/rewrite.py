@@ -34,9 +34,11 @@ MOST_PARTS = 20
 """Parts of the arguments of a method that is called as it is written, or otherwise."""
 
 _TABLE = {
-    "Expr Return Await Yield YieldFrom NamedExpr": "value",
+    "Expr Return Await Yield NamedExpr": "value",
+    "YieldFrom": "value:iterate",
     "Assign": "targets value:iterate",
-    "AugAssign AnnAssign": "target value",
+    "AugAssign": "target value:operand",
+    "AnnAssign": "target value",
     "Delete": "targets",
     "Raise": "exc cause",
     "Assert": "test:truth msg",
@@ -61,7 +63,7 @@ _TABLE = {
     "Set List Tuple": "elts",
     "ListComp SetComp GeneratorExp": "elt",
     "DictComp": "key value",
-    "Compare": "left comparators",
+    "Compare": "left:operand comparators:operand",
     "Call": "func:call args keywords",
     "keyword": "value:expand",
     "JoinedStr": "values",
@@ -89,12 +91,21 @@ for _names, _fields in _TABLE.items():
         if _kind := getattr(ast, _name, globals().get(_name)):  # Python 3.10 has no TryStar
             PARTS[_kind] = [(one.split(":")[0], one.partition(":")[2]) for one in _fields.split()]
 
-_COMPARISONS: dict[type[ast.cmpop], tuple[str, bool]] = {
-    ast.In: ("contains", True),
-    ast.NotIn: ("contains", False),
-    ast.Is: ("identical", True),
-    ast.IsNot: ("identical", False),
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.In: "contains",
+    ast.NotIn: "contains",
+    ast.Is: "identical",
+    ast.IsNot: "identical",
 }
+_OPERATIONS: dict[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
+    ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and_", ast.BitOr: "or_",
+    ast.BitXor: "xor", ast.LShift: "lshift", ast.RShift: "rshift", ast.Lt: "lt", ast.LtE: "le",
+    ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne", ast.UAdd: "pos", ast.USub: "neg",
+    ast.Invert: "invert",
+}  # fmt: skip
+"""The functions of the module `operator`, by syntax."""
+
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DISPLAYS = (ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
 _NOT_SIMPLE = (
@@ -232,6 +243,7 @@ class _Rewriting:
         self.class_name = source.class_name()
         self.free = frozenset(source.code.co_freevars)
         self.own = bound_names(node) if self.kinds & {"name", "cell"} else frozenset[str]()
+        self.keywords = node.args.kwarg.arg if node.args.kwarg else ""
         self.hidden = frozenset[str]()
         self.waiting: list[tuple[ast.AST, frozenset[str]]] = []
         self.places = 0
@@ -302,6 +314,9 @@ class _Rewriting:
             return node
         if isinstance(node, ast.Call) and (call := self.method_call(node)) is not None:
             return call
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            if "operate" in self.kinds:
+                return self.part(_assignment(node))
         answer = self.answered(node)
         self.waiting.append((answer or node, self.hidden))
         if answer is None:
@@ -309,7 +324,7 @@ class _Rewriting:
                 isinstance(node, ast.List) and isinstance(node.ctx, ast.Load)
             )
             return _operation("made", node, node) if is_made and "made" in self.kinds else node
-        if isinstance(node, ast.Compare) and not _COMPARISONS[type(node.ops[0])][1]:
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn | ast.IsNot):
             return _at(node, ast.UnaryOp(ast.Not(), answer))
         return answer
 
@@ -371,15 +386,26 @@ class _Rewriting:
             case ast.Subscript(value=o, slice=key, ctx=ast.Load()) if "item" in self.kinds:
                 return _operation("item", node, o, _key(key))
             case ast.Compare(left=left, ops=[one], comparators=[right]):
-                kind, _ = _COMPARISONS.get(type(one), ("", True))
+                kind = _COMPARISONS.get(type(one), "")
                 is_single = isinstance(right, ast.Constant) and right.value in _SINGLE
                 if kind in self.kinds and not (kind == "identical" and is_single):
                     return _operation(kind, node, left, right)
+                if type(one) in _OPERATIONS and "operate" in self.kinds:
+                    return _operation(
+                        "operate", node, _text(node, _OPERATIONS[type(one)]), left, right
+                    )
+            case ast.BinOp(left=left, op=one, right=right) if "operate" in self.kinds:
+                return _operation("operate", node, _text(node, _OPERATIONS[type(one)]), left, right)
+            case ast.UnaryOp(op=one, operand=operand) if "operate" in self.kinds:
+                if type(one) in _OPERATIONS and not isinstance(operand, ast.Constant):
+                    return _operation("operate", node, _text(node, _OPERATIONS[type(one)]), operand)
         return None
 
     def named(self, node: ast.Name) -> Any:
         """The read of a global, or of a variable of a function around."""
         name = self.mangled(node.id)
+        if node.id == self.keywords and isinstance(node.ctx, ast.Load) and "made" in self.kinds:
+            return _operation("made", node, node)
         kind = "cell" if name in self.free else "name"
         is_own = node.id in self.own or node.id in self.hidden or name == "__class__"
         if is_own or kind not in self.kinds or not isinstance(node.ctx, ast.Load):
@@ -438,19 +464,41 @@ def _around(node: Any, part: Any, kind: str, index: int) -> tuple[Any, ...]:
             return ("expand",) if name is None else ("",)
         case "expand", ast.Dict(keys=keys):
             return ("expand",) if keys[index] is None else ("",)
+        case "operand", ast.AugAssign(target=ast.Name()):
+            return ("",)
+        case "operand", ast.Compare(ops=ops):
+            return (
+                ("",) if all(isinstance(one, ast.Is | ast.IsNot) for one in ops) else ("operand",)
+            )
         case "iterate", ast.Assign(targets=targets):
-            depth = max(map(_depth, targets))
-            return ("iterate", depth) if depth else ("",)
+            if depth := max(map(_depth, targets)):
+                return "iterate", depth
+            is_given = any(isinstance(one, ast.Subscript) for one in targets)
+            return ("operand" if is_given else "",)
         case "iterate", ast.Starred(ctx=context):
             return ("iterate", 1) if isinstance(context, ast.Load) else ("",)
+        case "iterate", ast.YieldFrom():
+            return "iterate", 1
         case "iterate", ast.comprehension(is_async=1):
             return ("",)
         case "iterate", _:
             return "iterate", 1 + _depth(node.target)
         case "store", _:
-            is_read = isinstance(node.ctx, ast.Load)
-            return ("" if is_read else "update" if hasattr(node, "is_updated") else "store",)
+            if isinstance(node.ctx, ast.Load):
+                return ("",)
+            is_read = hasattr(node, "is_updated") or isinstance(node.ctx, ast.Del)
+            return ("update" if is_read else "store",)
     return (kind,)
+
+
+def _assignment(node: ast.AugAssign) -> ast.Assign:
+    """`x = operate("iadd", x, y)` for `x += y`."""
+    name: Any = node.target
+    function = f"i{_OPERATIONS[type(node.op)].rstrip('_')}"
+    read = _at(name, ast.Name(name.id, ast.Load()))
+    made = _operation("operate", node, _text(node, function), read, node.value)
+    assignment: ast.Assign = _at(node, ast.Assign([name], made))
+    return assignment
 
 
 def _is_asked(node: Any, part: Any, index: int) -> bool:

@@ -226,7 +226,11 @@ class Callee:
         positional, keywords = call_arguments(self.signature, arguments)
         start = len(recording.graph.nodes)
         with collection_eased():
-            with none_caught(name), _routed(self.python, recording.as_written) as python:
+            given = (*positional, *keywords.values())
+            with (
+                none_caught(name),
+                _routed(self.python, given, recording.as_written) as python,
+            ):
                 result = python(*positional, **keywords)
             reroll(recording, start, [one for one in flatten(result)[0] if type(one) in TENSORS])
         if top:
@@ -273,12 +277,12 @@ class Callee:
 
 
 def _routed(
-    python: Callable[..., Any], refused: dict[str, None]
+    python: Callable[..., Any], arguments: tuple[Any, ...], refused: dict[str, None]
 ) -> AbstractContextManager[Callable[..., Any]]:
-    """A function to be recorded, with its calls routed where conversion is switched on; sentences
-    on the functions that run as they are written are added to `refused`."""
+    """A function to be recorded with these arguments, with its calls routed where conversion is
+    switched on; sentences on the functions that run as they are written are added to `refused`."""
     if not setting("convert"):
         return nullcontext(python)
     routed: AbstractContextManager[Callable[..., Any]]
-    routed = import_module("tracejit.trace.convert.routes").routed(python, refused)
+    routed = import_module("tracejit.trace.convert.routes").routed(python, arguments, refused)
     return routed

@@ -16,6 +16,7 @@ from tracejit.ir.sizes import SMALLEST
 from tracejit.ir.types import ArrayType
 from tracejit.runtime.dispatch import Entry
 from tracejit.specialise.kernel_table import CompiledCall
+from tracejit.specialise.read_guards import guard_of
 from tracejit.specialise.sentences import READS, SENTENCES
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.errors import Where
@@ -164,7 +165,7 @@ def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference
 
 def changed_by_itself(recorded: RecordedCall) -> list[Difference]:
     """Find what the function has changed, of all that it reads, while it was recorded."""
-    guard = recorded.captures.guard()
+    guard = guard_of(recorded, ())
     return [] if guard is None else guard.changes(labels_of(recorded.call))
 
 

@@ -15,6 +15,7 @@ from tracejit.specialise import purity_check
 from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.explain import History
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
+from tracejit.specialise.read_guards import guard_of
 from tracejit.specialise.reasons import reason_for
 from tracejit.specialise.strict_mode import is_mistake, is_strict
 from tracejit.specialise.trace_tree import RecordedCall, Trace, TraceTree
@@ -138,9 +139,7 @@ class Specialiser(NamedTuple):
         alone = TraceTree(Trace(recorded, make, target))
         with (alone if onto is None else onto.traces).mutex.here():
             traces = alone if onto is None else alone.joined_to(onto.traces)
-            for trace in traces.traces:
-                recorded.captures.agree(trace.one.captures)
-            guard = recorded.captures.guard()
+            guard = guard_of(recorded, traces.traces)
             # A function that changes what it reads (a counter, a list that it appends to) has a
             # kernel for this one call.
             lasting = keep and (guard is None or guard())

@@ -23,6 +23,7 @@ from tracejit.specialise.results import Finished
 from tracejit.support.errors import Where
 from tracejit.trace.arguments.signature import Call
 from tracejit.trace.capture.captures import Captures
+from tracejit.trace.guards.conditions import Condition
 from tracejit.trace.recording.decisions import Failed, Hidden
 from tracejit.trace.recording.eager import EAGER, handle_tensor
 from tracejit.trace.recording.mutable_attributes import Attribute, assigns_inexact
@@ -43,6 +44,7 @@ class RecordedCall(NamedTuple):
     Python has read a number. `hidden` is what the kernel takes besides the arguments of the user's.
     `identity` says which leaves are one object, where the function asks. `lent` are the attributes
     that the kernel reads, with the number in it where Python has read it, at `lent_readers`.
+    `reads` are the conditions of what was read, where they decide in place of the captures.
     """
 
     call: Call
@@ -59,6 +61,7 @@ class RecordedCall(NamedTuple):
     identity: Identity | None = None
     lent: dict[tuple[int, str], str] = {}  # noqa: RUF012
     lent_readers: dict[str, Where | None] = {}  # noqa: RUF012
+    reads: list[Condition] | None = None
 
     @property
     def sizes(self) -> Sizes | None:

@@ -17,6 +17,7 @@ from tracejit.runtime.dispatch import numpy_generator
 from tracejit.runtime.identity import identity_of
 from tracejit.specialise.arguments import check_containers
 from tracejit.specialise.callee import Callee, SpecialisationRequest
+from tracejit.specialise.read_guards import conditions_read, following
 from tracejit.specialise.results import CommitFailed, finish
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.cost_model import costs
@@ -206,6 +207,7 @@ class Tracer:
                 refused_types() if asks_types else nullcontext(),
                 stage("recording", name, lambda: len(recording.graph.nodes)),
                 loan,
+                following(captures) as notes,
             ):
                 made: dict[str, Any] = {}
                 for leaf in call.leaves:
@@ -285,6 +287,7 @@ class Tracer:
             identity=identity,
             lent=lent,
             lent_readers=lent_readers,
+            reads=conditions_read(notes, captures, recording.hidden.values()),
         )
 
     def _runs_again(self, captures: Captures, rebound: Sequence[tuple[Attribute, Any]]) -> bool:

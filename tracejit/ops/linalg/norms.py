@@ -71,8 +71,8 @@ def _derivative(y: Any, x: Any, ord: Any) -> Any:
 def _norm_vjp(
     g: Any, y: Any, x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False
 ) -> Any:
-    """Where the norm has no second derivative, the gradient is zero and its slope unknown, unless
-    it is that of a power of the norm whose second derivative is zero there."""
+    """The gradient is zero, and its slope unknown, where the norm has no second derivative; known
+    where it is that of a power of the norm whose second derivative is zero there."""
     g, y = _over(g, axis, keepdims), _over(y, axis, keepdims)
     over = tuple(number - x.ndim for number in (range(x.ndim) if axis is None else axis))
     if ord == 2:

@@ -17,7 +17,8 @@ import functools
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import (
@@ -28,7 +29,7 @@ from types import (
     MethodType,
     WrapperDescriptorType,
 )
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -74,22 +75,82 @@ _BACKENDS = "uarray"
 """The module of the class of functions of scipy.fft."""
 
 
+class Observer(Protocol):
+    """Whoever follows what the functions of a recording read, and calls what is called.
+
+    It is given `convert` and `stays`, the converter's, and `route`, which answers what records a
+    function of a library, or None.
+    """
+
+    convert: Callable[[Any], Any]
+    stays: Callable[[FunctionType], bool]
+    route: Callable[[Any], Any]
+
+    def operators(self) -> Operators:
+        """The operators that converted functions have."""
+
+    def begin(self, python: Callable[..., Any], arguments: Collection[Any]) -> Any:
+        """The function in place of one that is about to be recorded with these arguments."""
+
+
+class _Following(threading.local):
+    """The observer of the recording that runs on this thread, and what makes one."""
+
+    def __init__(self) -> None:
+        """Begin with no recording."""
+        self.observe: Callable[[], Observer] | None = None
+        self.observer: Observer | None = None
+
+
+_following = _Following()
+
+
 @contextmanager
-def routed(python: Any, refused: dict[str, None]) -> Iterator[Callable[..., Any]]:
-    """A function to be recorded, with its calls routed; sentences on the functions that run as they
-    are written are added to `refused`."""
-    with Converter(Operators(item=item), calls=True) as converter:
+def observed(observe: Callable[[], Observer]) -> Iterator[None]:
+    """Have each recording that this thread begins in the block followed by an observer."""
+    before, _following.observe = _following.observe, observe
+    try:
+        yield
+    finally:
+        _following.observe = before
+
+
+def observer() -> Observer | None:
+    """The observer of the recording that runs on this thread."""
+    return _following.observer
+
+
+@contextmanager
+def routed(
+    python: Any, arguments: Collection[Any] = (), refused: dict[str, None] | None = None
+) -> Iterator[Callable[..., Any]]:
+    """A function to be recorded with these arguments, with its calls routed; sentences on the
+    functions that run as they are written are added to `refused`. A function that is recorded as a
+    part of another has the observer of that."""
+    before = _following.observer
+    if before is not None:
+        yield before.begin(python, arguments)
+        return
+    new = None if _following.observe is None else _following.observe()
+    operators = Operators(item=item) if new is None else new.operators()
+    with Converter(operators, calls=new is None) as converter:
         routes = _Routes(converter)
-        converter.route = routes.route
         outer, active.route = active.route, converter.convert
+        _following.observer = new
         try:
-            routes.lend_methods_around(python)
-            yield (converter.function if type(python) is FunctionType else converter.convert)(
-                python
-            )
+            if new is None:
+                converter.route = routes.route
+                routes.lend_methods_around(python)
+                is_function = type(python) is FunctionType
+                yield (converter.function if is_function else converter.convert)(python)
+            else:
+                new.convert, new.stays = converter.convert, converter.stays
+                new.route = routes.of_table
+                yield new.begin(python, arguments)
         finally:
-            active.route = outer
-            refused |= dict.fromkeys(map(str, converter.refusals.values()))
+            active.route, _following.observer = outer, before
+            if refused is not None:
+                refused |= dict.fromkeys(map(str, converter.refusals.values()))
 
 
 class _Routes:
@@ -125,6 +186,14 @@ class _Routes:
         if found is None:
             self.lend_methods_around(called)
         return found
+
+    def of_table(self, called: Any) -> Any:
+        """The callable that records a function of a library, or None."""
+        return (
+            None
+            if type(called) is MethodType
+            else _route(called, type(called), self.converter.convert)
+        )
 
     def instantiating(self, cls: type) -> Any:
         """The class, whose methods run converted from here: of a library's if it is given something

@@ -125,8 +125,9 @@ class AccessPath(NamedTuple):
         return self.spelling(lambda thing: str(id(thing)))
 
     def attribute_key(self) -> tuple[int, str] | None:
-        """The id of the object and the name, where an attribute of it is read past its class."""
-        return (id(self.held.value()), self.argument) if self.step is OWN else None
+        """The id of the object and the name, where an attribute of it is read."""
+        is_attribute = self.step is OWN or self.step is ATTRIBUTE
+        return (id(self.held.value()), self.argument) if is_attribute else None
 
     def spelling(self, bind: Bind) -> str:
         """The Python expression that reads the value."""

@@ -1,0 +1,1096 @@
+"""Programs in which something changes between calls that was read, or never was.
+
+Each is a module with a function `f`. Its later calls come after the changes behind `-->`; where an
+exclamation mark stands before a change, nothing that was read changes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+HEAD = """
+import collections, dataclasses, enum, functools, math, os, sys, types, weakref
+import numpy as np
+"""
+
+
+class ReadProgram(NamedTuple):
+    """The text of a module, and what is done to it between calls."""
+
+    text: str
+    changes: list[str]
+
+
+def programs_in(text: str) -> dict[str, ReadProgram]:
+    """The programs of a text, by their names."""
+    found = {}
+    for part in text.split("\n== ")[1:]:
+        name, _, rest = part.partition("\n")
+        module, *changes = rest.split("\n--> ")
+        found[name] = ReadProgram(HEAD + module, [change.strip("\n") for change in changes])
+    return found
+
+
+CONTAINERS = """
+== global_int
+n = 2
+def f(x): return x * n
+--> n = 3
+--> !unused = 1
+--> n = 2
+== global_float
+n = 2.0
+def f(x): return x * n
+--> n = 3.0
+--> n = 4.0
+--> n = 5.0
+== global_type
+n = 2
+def f(x): return x // n
+--> n = 2.0
+--> n = True
+== global_zero_sign
+z = 0.0
+def f(x): return np.copysign(x, z)
+--> z = -0.0
+--> z = 0.0
+== global_nan
+z = float('nan')
+def f(x): return x + z
+--> !z = float('nan')
+--> z = 1.0
+== global_str
+mode = 'a'
+def f(x): return x * 2 if mode == 'a' else x + 7
+--> mode = 'b'
+--> mode = 'a'
+== global_none
+b = None
+def f(x): return x if b is None else x + b
+--> b = 3.0
+--> b = None
+== list_item
+L = [1.0, 2.0, 3.0]
+def f(x): return x * L[1]
+--> L[1] = 5.0
+--> !L[2] = 9.0
+--> !L.append(1.0)
+== list_neg
+L = [1.0, 2.0]
+def f(x): return x * L[-1]
+--> L.append(7.0)
+--> L.pop()
+--> !L[0] = 5.0
+== list_iter
+L = [1.0, 2.0]
+def f(x):
+    for v in L: x = x * v + 1
+    return x
+--> L.append(3.0)
+--> L[0] = 4.0
+--> del L[1]
+== list_len
+L = [1.0, 2.0]
+def f(x): return x * len(L)
+--> L.append(3.0)
+--> !L[0] = 8.0
+== list_sum
+L = [1.0, 2.0]
+def f(x): return x * sum(L)
+--> L[0] = 5.0
+--> L.append(2.0)
+== list_truth
+L = []
+def f(x): return x * 2 if L else x
+--> L.append(0)
+--> !L.append(1)
+--> L.clear()
+== list_nested
+L = [[1.0, 2.0], [3.0]]
+def f(x): return x * L[0][1]
+--> L[0][1] = 6.0
+--> !L[1][0] = 6.0
+--> L[0] = [1.0, 9.0]
+== list_slice
+L = [1.0, 2.0, 3.0]
+def f(x): return x * sum(L[:2])
+--> L[0] = 6.0
+--> L.insert(0, 2.0)
+== list_of_arrays_c
+L = [np.ones(2), np.ones(2)]
+def f(x): return x * np.sum(L)
+--> L[0][0] = 4.0
+--> L.append(np.ones(2))
+== list_of_arrays
+L = [np.ones(2), np.ones(2)]
+def f(x):
+    for w in L: x = np.tanh(x * w)
+    return x
+--> L[0][0] = 4.0
+--> L[1] = np.full(2, 3.0)
+--> L.append(np.ones(2) * .5)
+== comprehension
+L = [1.0, 2.0]
+def f(x): return sum([x * v for v in L])
+--> L[1] = 4.0
+--> L.append(2.0)
+== generator_expr
+L = [1.0, 2.0]
+def f(x): return sum(x * v for v in L)
+--> L[1] = 4.0
+--> L.append(2.0)
+== tuple_global
+T = (1.0, [2.0])
+def f(x): return x * T[0] + T[1][0]
+--> T[1][0] = 5.0
+--> T = (3.0, [5.0])
+== unpack
+T = [1.0, 2.0]
+def f(x):
+    a, b = T
+    return a * x + b
+--> T[1] = 5.0
+--> T = [3.0, 5.0]
+== star_args
+T = [1.0, 2.0]
+def h(x, a, b): return a * x + b
+def f(x): return h(x, *T)
+--> T[1] = 5.0
+--> T = [3.0, 5.0]
+== dict_item
+d = {'a': 1.0, 'b': 2.0}
+def f(x): return x * d['a']
+--> d['a'] = 4.0
+--> !d['b'] = 4.0
+--> !d['c'] = 3.0
+== dict_get_absent
+d = {}
+def f(x): return x * d.get('k', 2.0)
+--> !d['z'] = 1
+--> d['k'] = 5.0
+--> del d['k']
+== dict_in
+d = {}
+def f(x): return x * 2 if 'k' in d else x
+--> !d['z'] = 1
+--> d['k'] = 1
+--> !d['k'] = 2
+== dict_items
+d = {'a': 1.0, 'b': 2.0}
+def f(x):
+    for k, v in d.items(): x = x * v + len(k)
+    return x
+--> d['a'] = 3.0
+--> d['ccc'] = 2.0
+--> d.pop('a')
+== dict_order
+d = {'a': 1.0, 'b': 2.0}
+def f(x):
+    for k in d: x = x * 2 + d[k]
+    return x
+--> d = {'b': 2.0, 'a': 1.0}
+--> d['b'] = 5.0
+== dict_len
+d = {'a': 1.0}
+def f(x): return x * len(d)
+--> d['b'] = 1.0
+--> !d['b'] = 2.0
+== dict_values
+d = {'a': 1.0}
+def f(x): return x * sum(d.values())
+--> d['b'] = 1.0
+--> d['b'] = 2.0
+== dict_kwargs
+d = {'a': 1.0}
+def h(x, a=0., b=0.): return x * a + b
+def f(x): return h(x, **d)
+--> d['b'] = 1.0
+--> d['a'] = 2.0
+== set_in
+s = {1, 2}
+def f(x): return x * 2 if 3 in s else x
+--> !s.add(5)
+--> s.add(3)
+--> s.remove(3)
+== dict_int_bool_key
+d = {1: 2.0}
+def f(x):
+    for k in d: x = x * d[k] + isinstance(k, bool)
+    return x
+--> d = {True: 2.0}
+== attr
+class A: pass
+a = A(); a.k = 2.0; a.z = 1
+def f(x): return x * a.k
+--> a.k = 3.0
+--> !a.z = 3
+--> !a.new = 1
+--> a.k = 4
+== attr_attr
+class A: pass
+a = A(); a.b = A(); a.b.k = 2.0
+def f(x): return x * a.b.k
+--> a.b.k = 3.0
+--> a.b = A(); a.b.k = 7.0
+--> !a.b.z = 7.0
+== attr_new_object_same
+class A: pass
+def mk(k):
+    o = A(); o.k = k; return o
+a = mk(2)
+def f(x): return x * a.k
+--> !a = mk(2)
+--> a = mk(3)
+--> !a = mk(3)
+== attr_deleted
+class A: k = 1.0
+a = A(); a.k = 2.0
+def f(x): return x * a.k
+--> del a.k
+--> A.k = 5.0
+--> a.k = 6.0
+== class_attr
+class A: k = 2.0
+a = A()
+def f(x): return x * a.k
+--> A.k = 3.0
+--> a.k = 4.0
+--> !A.k = 5.0
+--> !A.z = 5.0
+== class_attr_base
+class B: k = 2.0
+class A(B): pass
+a = A()
+def f(x): return x * a.k
+--> B.k = 3.0
+--> A.k = 4.0
+--> !B.k = 9.0
+"""
+
+OBJECTS = """
+== class_direct
+class A: k = 2
+def f(x): return x * A.k
+--> A.k = 3
+--> !A.j = 3
+== method_patched
+class A:
+    def m(self, x): return x * 2
+a = A()
+def f(x): return a.m(x)
+--> A.m = lambda s, x: x * 3
+--> a.m = lambda x: x * 4
+--> !A.m = lambda s, x: x * 5
+== method_of_base
+class B:
+    def m(self, x): return x * 2
+class A(B): pass
+a = A()
+def f(x): return a.m(x)
+--> A.m = lambda s, x: x * 3
+--> !B.m = None
+== class_assigned
+class A:
+    def m(self, x): return x * 2
+class B:
+    def m(self, x): return x * 3
+a = A()
+def f(x): return a.m(x)
+--> a.__class__ = B
+--> a = A()
+== subclass_isinstance
+class A: pass
+class B(A): pass
+a = A()
+def f(x): return x * 2 if isinstance(a, B) else x
+--> a = B()
+--> !a = B()
+--> a = A()
+--> a.__class__ = B
+== property
+class A:
+    k = 2.0
+    @property
+    def p(self): return self.k * 2
+a = A()
+def f(x): return x * a.p
+--> a.k = 3.0
+--> A.p = property(lambda s: 5.0)
+--> !a.z = 1
+== property_inner
+class A:
+    def __init__(s): s.d = {'v': 2.0}
+    @property
+    def p(self): return self.d['v']
+a = A()
+def f(x): return x * a.p
+--> a.d['v'] = 5.0
+--> !a.d['w'] = 5.0
+== cached_property
+class A:
+    def __init__(s): s.k = 2.0
+    @functools.cached_property
+    def p(self): return self.k * 2
+a = A()
+def f(x): return x * a.p
+--> !pass
+--> !a.k = 7.0
+--> del a.__dict__['p']
+--> a.p = 1.0
+== lazy_attr
+class A:
+    def __init__(s): s.k = 2.0; s._c = None
+    def c(self):
+        if self._c is None: self._c = self.k * 3
+        return self._c
+a = A()
+def f(x): return x * a.c()
+--> pass
+--> !a.k = 9.0
+--> a._c = None
+--> pass
+== getattr_fallback
+class A:
+    def __init__(s): s.d = {'q': 2.0}
+    def __getattr__(self, n):
+        if n in self.d: return self.d[n]
+        raise AttributeError(n)
+a = A()
+def f(x): return x * a.q
+--> a.d['q'] = 4.0
+--> a.q = 9.0
+--> !a.d['q'] = 7.0
+== getattr_default
+class A: pass
+a = A()
+def f(x): return x * getattr(a, 'k', 2.0)
+--> !a.z = 1
+--> a.k = 5.0
+--> del a.k
+--> A.k = 3.0
+== hasattr
+class A: pass
+a = A()
+def f(x): return x * 2 if hasattr(a, 'k') else x
+--> !a.z = 1
+--> a.k = None
+--> !a.k = 3
+== slots
+class A: __slots__ = ('k', 'z')
+a = A(); a.k = 2.0
+def f(x): return x * a.k
+--> a.k = 3.0
+--> !a.z = 1
+== dataclass
+@dataclasses.dataclass
+class C:
+    k: float = 1.0
+    z: int = 0
+c = C()
+def f(x): return x * c.k
+--> c.k = 3.0
+--> !c.z = 3
+--> !c = C(3.0, 9)
+--> c = C(4.0)
+== frozen_dataclass
+@dataclasses.dataclass(frozen=True)
+class C:
+    k: float = 1.0
+    z: int = 0
+c = C()
+def f(x): return x * c.k
+--> c = C(2.0)
+--> !c = C(2.0, 5)
+== enum_value
+class E(enum.Enum):
+    A = 1.0
+    B = 2.0
+e = E.A
+def f(x): return x * e.value if e is E.A else x + e.value
+--> e = E.B
+--> e = E.A
+--> !e = E.A
+== descriptor
+class D:
+    def __init__(s): s.v = 2.0
+    def __get__(s, o, t): return s.v
+class A: q = D()
+a = A()
+def f(x): return x * a.q
+--> A.__dict__['q'].v = 4.0
+--> A.q = 9.0
+== user_getitem
+class A:
+    def __init__(s): s.d = [1.0, 2.0]
+    def __getitem__(s, k): return s.d[k]
+a = A()
+def f(x): return x * a[1]
+--> a.d[1] = 4.0
+--> !a.d[0] = 4.0
+--> A.__getitem__ = lambda s, k: 3.0
+== user_len_iter
+class A:
+    def __init__(s): s.d = [1.0, 2.0]
+    def __len__(s): return len(s.d)
+    def __iter__(s): return iter(s.d)
+a = A()
+def f(x):
+    for v in a: x = x + v
+    return x * len(a)
+--> a.d[1] = 4.0
+--> a.d.append(1.0)
+== user_call
+class A:
+    def __init__(s): s.k = 2.0
+    def __call__(s, x): return x * s.k
+a = A()
+def f(x): return a(x)
+--> a.k = 4.0
+--> A.__call__ = lambda s, x: x
+== user_add
+class A:
+    def __init__(s, k): s.k = k
+    def __add__(s, o): return A(s.k + o.k)
+a = A(1.0); b = A(2.0)
+def f(x): return x * (a + b).k
+--> a.k = 4.0
+--> b = A(7.0)
+== user_eq_bool
+class A:
+    def __init__(s, k): s.k = k
+    def __bool__(s): return s.k > 0
+    def __eq__(s, o): return s.k == o.k
+a = A(1.0); b = A(2.0)
+def f(x): return (x * 2 if a else x) + (1 if a == b else 0)
+--> a.k = -1.0
+--> b.k = -1.0
+== bound_stored
+class A:
+    def __init__(s): s.k = 2.0
+    def m(s, x): return x * s.k
+a = A(); bm = a.m
+def f(x): return bm(x)
+--> a.k = 3.0
+--> bm = A().m
+--> !A.m = None
+== classmethod
+class A:
+    k = 2.0
+    @classmethod
+    def m(c, x): return x * c.k
+a = A()
+def f(x): return a.m(x)
+--> A.k = 3.0
+--> A.m = classmethod(lambda c, x: x)
+== staticmethod
+class A:
+    @staticmethod
+    def m(x): return x * 2
+a = A()
+def f(x): return a.m(x)
+--> A.m = staticmethod(lambda x: x)
+== super_method
+class B:
+    def m(s, x): return x * 2
+class A(B):
+    def m(s, x): return super().m(x) + 1
+a = A()
+def f(x): return a.m(x)
+--> B.m = lambda s, x: x * 5
+--> !B.q = 1
+== private_name
+class A:
+    def __init__(s): s.__k = 2.0
+    def m(s, x): return x * s.__k
+a = A()
+def f(x): return a.m(x)
+--> a._A__k = 3.0
+--> !a.__k = 9.0
+== array_in_attr_rebound
+class A: pass
+a = A(); a.w = np.ones(2)
+def f(x): return np.sum(x * a.w)
+--> !a.w = a.w + 1
+--> !a.w = a.w * 2
+--> !a.w = a.w - 0.5
+== vars_call
+class A: pass
+a = A(); a.k = 2.0
+def f(x): return x * vars(a)['k']
+--> a.k = 4.0
+--> !a.z = 1
+== vars_iter
+class A: pass
+a = A(); a.k = 2.0
+def f(x): return x * sum(vars(a).values())
+--> a.k = 4.0
+--> a.z = 1.0
+== counter_attr
+class A: n = 0
+a = A()
+def f(x):
+    a.n += 1
+    return x * a.n
+--> pass
+--> pass
+== write_before_read
+class A: pass
+a = A(); a.k = 0.0
+def f(x):
+    a.k = 5.0
+    return x * a.k
+--> a.k = 7.0
+--> a.k = 9.0
+== created_inside
+class A:
+    def __init__(s, k): s.k = k; s.L = [k]
+k = 2.0
+def f(x):
+    a = A(k)
+    a.k += 1; a.L.append(3.0)
+    return x * a.k + sum(a.L)
+--> k = 3.0
+--> !pass
+--> A.__init__ = lambda s, k: (setattr(s, 'k', 1.0), setattr(s, 'L', []))[0]
+== identity_of_objects
+class A: pass
+a = A(); b = a
+def f(x): return x * 2 if a is b else x
+--> b = A()
+--> b = a
+== type_name
+class A: pass
+class B: pass
+a = A()
+def f(x): return x * 2 if type(a).__name__ == 'A' else x
+--> a = B()
+--> !a = B()
+--> B.__name__ = 'A'
+== layer_objects
+class Lin:
+    def __init__(s, k): s.w = np.full(2, k); s.act = 'tanh'
+    def __call__(s, x): return np.tanh(x * s.w) if s.act == 'tanh' else x * s.w
+class Net:
+    def __init__(s): s.layers = [Lin(1.0), Lin(2.0)]
+    def __call__(s, x):
+        for l in s.layers: x = l(x)
+        return x
+net = Net()
+def f(x): return net(x)
+--> net.layers[1].act = 'id'
+--> net.layers.append(Lin(.5))
+--> !net.layers[0].w = np.ones(2)
+--> !net.layers[0].w[:] = 3
+== reassigned_arg_object
+class A: pass
+a = A(); a.k = 2.0
+def h(o, x): return x * o.k
+def f(x): return h(a, x)
+--> a.k = 3.0
+--> b = a; b.k = 9.0
+== weakref
+import weakref
+class A: k = 2.0
+a = A(); r = weakref.ref(a)
+def f(x): return x * r().k
+--> a.k = 5.0
+--> !a.z = 5.0
+"""
+
+FUNCTIONS_AND_ARRAYS = """
+== namedtuple
+C = collections.namedtuple('C', 'k z')
+c = C(1.0, 2)
+def f(x): return x * c.k
+--> c = C(3.0, 2)
+--> !c = C(3.0, 7)
+== default
+def h(x, k=2.0): return x * k
+def f(x): return h(x)
+--> h.__defaults__ = (5.0,)
+--> h.__defaults__ = (6.0,)
+== default_mutable
+def h(x, k=[2.0]): return x * k[0]
+def f(x): return h(x)
+--> h.__defaults__[0][0] = 5.0
+--> !h.__defaults__[0].append(1)
+== kwdefault
+def h(x, *, k=2.0): return x * k
+def f(x): return h(x)
+--> h.__kwdefaults__['k'] = 5.0
+--> h.__kwdefaults__ = {'k': 7.0}
+== default_not_used
+def h(x, k=2.0): return x * k
+def f(x): return h(x, 3.0)
+--> !h.__defaults__ = (5.0,)
+== closure
+def mk():
+    k = 2.0
+    def f(x): return x * k
+    def put(v):
+        nonlocal k
+        k = v
+    return f, put
+f, put = mk()
+--> put(3.0)
+--> put(4)
+--> !pass
+== closure_list
+def mk():
+    L = [2.0]
+    def f(x): return x * L[0]
+    return f, L
+f, L = mk()
+--> L[0] = 3.0
+--> !L.append(1)
+== closure_helper
+def mk(k):
+    def h(x): return x * k
+    return h
+h = mk(2.0)
+def f(x): return h(x)
+--> h = mk(3.0)
+--> h = mk(3.0)
+== module_attr
+m = types.ModuleType('m'); m.k = 2.0
+def f(x): return x * m.k
+--> m.k = 3.0
+--> !m.z = 1
+== module_function
+m = types.ModuleType('m'); m.g = lambda x: x * 2
+def f(x): return m.g(x)
+--> m.g = lambda x: x * 3
+== module_getattr
+m = types.ModuleType('m'); st = {'k': 2.0}
+def ga(n): return st[n]
+m.__getattr__ = ga
+def f(x): return x * m.k
+--> st['k'] = 3.0
+--> m.k = 8.0
+== function_replaced
+def h(x): return x * 2
+def f(x): return h(x)
+--> def h(x): return x * 3
+--> h = np.sin
+== function_code
+def h(x): return x * 2
+def h2(x): return x * 5
+def f(x): return h(x)
+--> h.__code__ = h2.__code__
+== function_attr
+def h(x): return x * h.k
+h.k = 2.0
+def f(x): return h(x)
+--> h.k = 3.0
+--> !h.z = 3.0
+== builtin_shadowed
+def f(x): return x * max(1.0, 2.0)
+--> max = min
+--> del max
+== partial
+def h(x, k, j=1.0): return x * k + j
+g = functools.partial(h, k=2.0)
+def f(x): return g(x)
+--> g.keywords['k'] = 5.0
+--> g = functools.partial(h, k=6.0)
+--> def h(x, k, j=1.0): return x
+== array_operand_in_place
+W = np.array([2., 3.])
+def f(x): return x * W
+--> !W[0] = 9.0
+--> !W = np.array([5., 6.])
+--> W = np.array([5, 6])
+== array_constant_in_place
+W = np.array([2., 3.])
+def f(x): return x * np.sum(W)
+--> W[0] = 9.0
+--> W = np.array([5., 6.])
+== array_item
+W = np.array([2., 3.])
+def f(x): return x * float(W[0])
+--> W[0] = 9.0
+--> W[0] = 7.0
+== array_shape
+W = np.ones((2, 3))
+def f(x): return x * W.shape[1]
+--> W = np.ones((2, 5))
+== array_truth
+W = np.array(1.0)
+def f(x): return x * 2 if W > 0 else x
+--> W[()] = -1.0
+== array_index
+I = np.array([1, 0])
+def f(x): return x[I] * 2
+--> I[0] = 0
+== array_view
+W = np.arange(4.0)
+V = W[1:3]
+def f(x): return x * V
+--> !W[1] = 7.0
+--> W = np.zeros(4)
+== array_in_dict
+d = {'w': np.ones(2), 'b': np.zeros(2)}
+def f(x): return x * d['w'] + d['b']
+--> !d['w'][0] = 2.0
+--> !d['b'] = np.ones(2)
+--> !d = {'w': np.ones(2) * 3, 'b': np.ones(2)}
+== environ
+def f(x): return x * float(os.environ.get('READS_K', '2'))
+--> os.environ['READS_K'] = '5'
+--> os.environ['READS_Z'] = '5'
+--> os.environ.pop('READS_K', None)
+== getenv
+def f(x): return x * (3 if os.getenv('READS_OTHER') else 2)
+--> os.environ['READS_OTHER'] = '5'
+--> os.environ.pop('READS_OTHER', None)
+== globals_call
+k = 2.0
+def f(x): return x * globals()['k']
+--> k = 4.0
+--> !z = 4.0
+== lru_cache
+@functools.lru_cache
+def h(n): return n * k
+k = 2.0
+def f(x): return x * h(3)
+--> !pass
+--> !k = 5.0
+--> h.cache_clear()
+--> !h(7)
+== memo_dict
+memo = {}
+def h(n):
+    if n not in memo: memo[n] = n * 2.0
+    return memo[n]
+def f(x): return x * h(3)
+--> pass
+--> !pass
+--> memo[3] = 1.0
+--> !memo[9] = 1.0
+== counter
+c = [0]
+def f(x):
+    c[0] += 1
+    return x * c[0]
+--> pass
+--> pass
+--> c[0] = 10
+== counter_global
+n = 0
+def f(x):
+    global n
+    n = n + 1
+    return x * n
+--> pass
+--> pass
+== recursion
+base = 1.0
+def h(x, n): return x * base if n == 0 else h(x, n - 1) * 2
+def f(x): return h(x, 3)
+--> base = 5.0
+--> def h(x, n): return x
+== branch_not_taken
+mode = 'a'; k = 2.0; j = 3.0
+def f(x): return x * k if mode == 'a' else x + j
+--> !j = 7.0
+--> mode = 'b'
+--> j = 1.0
+--> !k = 9.0
+== sorted_key
+L = [[2, 1.0], [1, 5.0]]
+def f(x): return x * sorted(L, key=lambda v: v[0])[0][1]
+--> L[0][0] = 0
+--> L[0][1] = 9.0
+== map_lambda
+k = 2.0; L = [1.0, 2.0]
+def f(x): return x * sum(map(lambda v: v * k, L))
+--> k = 3.0
+--> L[0] = 7.0
+== map_global_function
+k = 2.0; L = [1.0, 2.0]
+def h(v): return v * k
+def f(x): return x * sum(map(h, L))
+--> k = 3.0
+--> def h(v): return v
+== reduce
+k = 2.0; L = [1.0, 2.0]
+def f(x): return x * functools.reduce(lambda a, b: a * b + k, L)
+--> k = 3.0
+--> L.append(2.0)
+== min_max
+L = [3.0, 1.0]
+def f(x): return x * min(L) + max(L)
+--> L[1] = 0.5
+--> L.append(9.0)
+== str_format
+k = 2
+d = {'v2': 1.0, 'v3': 5.0}
+def f(x): return x * d[f'v{k}']
+--> k = 3
+--> !d['v2'] = 8.0
+== augmented_local_alias
+L = [1.0]
+def f(x):
+    M = list(L)
+    M.append(2.0)
+    return x * sum(M)
+--> L[0] = 4.0
+--> L.append(1.0)
+== generator_function
+L = [1.0, 2.0]
+def gen():
+    for v in L: yield v * 2
+def f(x):
+    for v in gen(): x = x + v
+    return x
+--> L[0] = 5.0
+--> L.append(1.0)
+== decorated
+def dec(h):
+    @functools.wraps(h)
+    def w(*a): return h(*a) * k
+    return w
+k = 2.0
+@dec
+def h(x): return x + 1
+def f(x): return h(x)
+--> k = 3.0
+--> !z = 1
+== nested_function_free
+k = 2.0
+def f(x):
+    j = k + 1
+    def h(y): return y * j * k
+    return h(x)
+--> k = 3.0
+--> k = 4.0
+== import_inside
+def f(x):
+    import math
+    from math import pi
+    return x * pi
+--> !pass
+== np_list_array
+L = [1.0, 2.0]
+def f(x): return x * np.array(L)
+--> L[0] = 5.0
+--> L = [4.0, 4.0]
+== defaultdict
+d = collections.defaultdict(float); d['a'] = 2.0
+def f(x): return x * d['a']
+--> d['a'] = 3.0
+--> !d['b'] = 1.0
+== chainmap
+d = {'a': 2.0}; c = collections.ChainMap(d, {'b': 1.0})
+def f(x): return x * c['a']
+--> d['a'] = 3.0
+--> del d['a']; c.maps.append({'a': 7.0})
+== deque
+d = collections.deque([1.0, 2.0], maxlen=2)
+def f(x): return x * d[0] + d[-1]
+--> d.append(3.0)
+--> d.append(4.0)
+== mapping_proxy
+d = {'a': 2.0}; q = types.MappingProxyType(d)
+def f(x): return x * q['a']
+--> d['a'] = 3.0
+--> !d['b'] = 3.0
+== str_method
+s = 'a,b'
+def f(x): return x * len(s.split(','))
+--> s = 'a,b,c'
+== bool_of_int_flag
+flag = 1
+def f(x): return x * 2 if flag else x
+--> flag = 0
+--> flag = True
+== np_patched
+def f(x): return my.sin(x)
+my = types.SimpleNamespace(sin=np.sin)
+--> my.sin = np.cos
+--> !my.z = 1
+"""
+
+TRAPS = """
+== number_identity
+a = 1234.5
+b = a
+def f(x): return x * 2 if a is b else x
+--> b = float("1234.5")
+--> b = a
+== two_places_of_one_object
+class A: pass
+a = A(); a.k = 1.0
+d = {"a": a}
+def f(x): return x * a.k + d["a"].k
+--> d["a"].k = 4.0
+--> d["a"] = A(); d["a"].k = 2.0
+--> a.k = 3.0
+== alias_is_written
+class A: pass
+a = A(); a.k = 1.0
+b = a
+def f(x):
+    b.k = 5.0
+    return x * a.k
+--> a.k = 7.0
+--> b = A()
+--> a.k = 2.0
+== list_grows
+log = []
+def f(x):
+    log.append(1.0)
+    return x * 2
+--> pass
+--> pass
+== list_grows_and_is_read
+log = [1.0]
+def f(x):
+    log.append(2.0)
+    return x * log[0] + log[-1] + len(log)
+--> pass
+--> log.insert(0, 7.0)
+== slot_that_is_empty
+class A: __slots__ = ("k", "z")
+a = A()
+def f(x):
+    try: return x * a.k
+    except AttributeError: return x
+--> a.z = 2.0
+--> a.k = 3.0
+--> del a.k
+== nested_unpacking
+T = [[1.0, 2.0], 3.0]
+def f(x):
+    (a, b), c = T
+    return x * a + b * c
+--> T[0][1] = 5.0
+--> T[0] = [7.0, 8.0]
+== unpacking_into_stars
+T = [1.0, 2.0, 3.0]
+def f(x):
+    a, *b = T
+    return x * a + len(b)
+--> T.append(4.0)
+--> T[0] = 6.0
+== entered_object_made_inside
+state = [2.0]
+class Entered:
+    def __enter__(self): return state[0]
+    def __exit__(self, *error): return False
+def f(x):
+    with Entered() as k: return x * k
+--> state[0] = 3.0
+== partial_made_inside
+k = [2.0]
+def h(x, j): return x * j + k[0]
+def f(x): return functools.partial(h, j=3.0)(x)
+--> k[0] = 4.0
+--> !z = 1
+== unbound_cell
+def make():
+    def f(x):
+        try: return x * k
+        except NameError: return x
+    def put(v):
+        nonlocal k
+        k = v
+    if False: k = 1.0
+    return f, put
+f, put = make()
+--> put(3.0)
+== absent_global
+def f(x):
+    try: return x * later
+    except NameError: return x
+--> later = 2.0
+--> del later
+== setter_that_reads
+scale = [2.0]
+class A:
+    @property
+    def w(self): return self.v
+    @w.setter
+    def w(self, new): self.v = new * scale[0]
+a = A()
+def f(x):
+    a.w = 3.0
+    return x * a.w
+--> scale[0] = 5.0
+== key_with_its_own_hash
+class K:
+    def __init__(self, k): self.k = k
+    def __hash__(self): return hash(self.k)
+    def __eq__(self, other): return self.k == other.k
+one, two = K(1), K(1)
+d = {one: 2.0}
+def f(x): return x * d.get(two, 7.0)
+--> two.k = 3
+--> d[K(3)] = 9.0
+== delegated_generator
+L = [1.0]
+def g():
+    yield from L
+    yield 2.0
+def f(x): return x * sum(g())
+--> L.append(3.0)
+== formatted_object
+class A:
+    def __init__(self): self.k = "a"
+    def __str__(self): return self.k
+a = A()
+d = {"a": 1.0, "b": 2.0}
+def f(x): return x * d[f"{a}"]
+--> a.k = "b"
+== chain_of_comparisons
+class A:
+    def __init__(self, k): self.k = k
+    def __lt__(self, other): return self.k < other.k
+a, b, c = A(1), A(2), A(3)
+def f(x): return x * 2 if a < b < c else x
+--> c.k = 0
+--> c.k = 5
+== array_stored_in_another
+w = np.array([2.0, 3.0])
+def f(x):
+    out = np.zeros(2)
+    out[:] = w
+    return x * float(out.sum())
+--> w[0] = 7.0
+== array_written_after_it_was_read
+w = np.array([2.0, 3.0])
+def f(x):
+    t = float(w.sum())
+    w[0] = 9.0
+    return x * t
+--> pass
+--> w[0] = 1.0
+== lengths_after_a_write
+d = {"a": 1.0}
+def f(x):
+    d["b"] = 2.0
+    return x * len(d)
+--> del d["a"]; d["c"] = 3.0
+--> d.clear()
+== caught_error_of_a_descriptor
+class A:
+    @property
+    def p(self): return self.d["k"]
+    def __getattr__(self, name): return 7.0
+a = A(); a.d = {"k": 2.0}
+def f(x): return x * a.p
+--> a.d["k"] = 3.0
+== closures_of_one_code
+def make(k):
+    def h(x): return x * k
+    def put(v):
+        nonlocal k
+        k = v
+    return h, put
+(one, put_one), (two, put_two) = make(1.0), make(2.0)
+def f(x): return one(x) + two(x)
+--> put_one(5.0)
+--> put_two(6.0)
+"""
+
+PROGRAMS = programs_in(CONTAINERS + OBJECTS + FUNCTIONS_AND_ARRAYS + TRAPS)

@@ -1,0 +1,130 @@
+"""Guards of what was read: no kernel is stale, and few are recorded without need."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+from tests.by_day import by_day
+from tests.convert.running import define
+from tests.rows import each_row
+from tests.trace.reads.random_reads import compare
+from tests.trace.reads.read_programs import PROGRAMS
+from tests.trace.reads.running import recorded, steps
+from tracejit.trace.convert.routes import observed, routed
+from tracejit.trace.reads.reader import Reader
+
+# So far another object is another one, arrays are compared by contents, and the defaults of a
+# function all count.
+RECORDED_AGAIN = frozenset(
+    """
+    array_in_attr_rebound array_in_dict array_operand_in_place array_view attr_new_object_same
+    dataclass default_not_used frozen_dataclass layer_objects namedtuple subclass_isinstance
+    type_name
+    """.split()
+)
+
+
+@each_row("name", sorted(PROGRAMS))
+def test_no_kernel_is_stale(name: str) -> None:
+    for step in steps(*PROGRAMS[name]):
+        assert step.python == step.found, (name, step.change, step.is_recorded)
+
+
+@each_row("name", sorted(PROGRAMS.keys() - RECORDED_AGAIN))
+def test_what_was_not_read_is_not_recorded_again(name: str) -> None:
+    for step in steps(*PROGRAMS[name]):
+        assert not (step.change.startswith("!") and step.is_recorded), (name, step.change)
+
+
+@pytest.mark.parametrize("first", range(0, by_day(60, 0), 20))
+def test_random_functions(first: int) -> None:
+    for seed in range(first, first + 20):
+        assert not compare(seed, calls=8, writes=seed % 2 == 1).wrong
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("first", range(1000, 3500, 100))
+def test_many_random_functions(first: int) -> None:
+    for seed in range(first, first + 100):
+        assert not compare(seed, calls=20, writes=seed % 2 == 1).wrong
+
+
+def test_each_value_is_noted_once() -> None:
+    module = define(
+        """
+        k = 2.0
+        def f(x): return x * k + k + sum(k for _ in range(3))
+        """
+    )
+    guard = recorded(module["f"], 1.0).guard
+    assert guard is not None
+    values = [one for one in guard.conditions if one.path.argument == "k"]
+    assert len(values) == 1
+    module["k"] = 2.5
+    assert not guard()
+
+
+def test_weak_references_do_not_keep_alive() -> None:
+    module = define(
+        """
+        import weakref
+        class A: k = 2.0
+        a = A()
+        r = weakref.ref(a)
+        def f(x): return x * r().k
+        """
+    )
+    kernel = recorded(module["f"], 1.0)
+    gone = weakref.ref(module["a"])
+    assert kernel.holds()
+    del module["a"]
+    gc.collect()
+    assert gone() is None
+    assert not kernel.holds()
+
+
+def test_a_recording_lets_go_of_what_it_has_made() -> None:
+    module = define(
+        """
+        class A: pass
+        made = []
+        def f(x):
+            a = A()
+            made.append(a)
+            a.k = x
+            return a.k * 2
+        """
+    )
+    kernel = recorded(module["f"], 1.0)
+    gone = weakref.ref(module["made"].pop())
+    gc.collect()
+    assert gone() is None
+    assert kernel.guard is not None
+
+
+@each_row(
+    "what, text",
+    [
+        ("eval()", "def f(x): return eval('x')"),
+        ("exec()", "def f(x): exec('1'); return x"),
+        ("a generator of random numbers", "def f(x): return x * g.random()"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(what: str, text: str) -> None:
+    head = "import numpy as np\ng = np.random.default_rng(1)\n"
+    found: Any = recorded(define(head + text)["f"], 1.0)
+    assert found.refused == what
+    assert not found.holds()
+
+
+def test_converted_code_is_equal_for_all_recordings() -> None:
+    function = define("def f(x): return x.k > 1")["f"]
+    codes = []
+    for _ in range(2):
+        with observed(Reader), routed(function) as converted:
+            codes.append(converted.__code__)
+    assert codes[0] == codes[1]

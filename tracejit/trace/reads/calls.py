@@ -1,0 +1,563 @@
+"""Calls: the user's functions run converted, and objects that C code gets are noted whole.
+
+A rule stands for each builtin that reads what it is given in a way of its own, and for those that
+call the user's code. What has no rule gets its arguments as they are, after all that it may read of
+them was noted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import dataclasses
+import dis
+import functools
+import importlib.util
+import operator
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tracejit.support.memo import ByIdentity
+from tracejit.trace.guards.access_paths import (
+    ATTRIBUTE,
+    CALL,
+    CELL,
+    CONTEXT_VALUE,
+    MODULE,
+    AccessPath,
+    PathStep,
+)
+from tracejit.trace.guards.guards import Is, IsAlive, Unbound, is_empty
+from tracejit.trace.guards.reads import is_foreign_module, is_installed, is_tool
+from tracejit.trace.reads.attributes import IN_CLASS, lookup
+from tracejit.trace.reads.containers import CONTAINERS, KEYED, Containers, holds_recorded
+from tracejit.trace.reads.notes import MISSING, is_plain, is_users
+from tracejit.trace.structure.draws import is_random
+from tracejit.trace.tensor.tensor import TENSORS
+
+CALLBACKS = "tracejit.api.callbacks"
+_CACHED = type(functools.lru_cache(int))
+_GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
+_BOUND = (BuiltinFunctionType, MethodWrapperType)
+_ADDING = frozenset(("append", "add", "insert", "appendleft", "__setitem__"))
+_READING = frozenset(("keys", "values", "items", "copy", "index", "count", "union", "difference",
+    "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint",
+    "__len__", "__iter__", "__eq__", "__contains__", "__repr__", "__str__"))  # fmt: skip
+_NATIVE = frozenset((globals, locals, eval, exec, compile, __import__))
+
+
+class Names(NamedTuple):
+    """The names in the instructions of a function, beside its operators: the `loaded` globals, the
+    globals and cells that it assigns, the modules that it imports, and classes that it defines."""
+
+    loaded: frozenset[str]
+    assigned: frozenset[str]
+    cells: frozenset[str]
+    imports: tuple[tuple[str, int, tuple[str, ...]], ...]
+    defines_classes: bool
+
+
+_names: ByIdentity[CodeType, Names] = ByIdentity()
+
+
+def names_of(code: CodeType) -> Names:
+    """The names of a code object, found once."""
+    found = _names.get(code)
+    if found is None:
+        found = _names[code] = _found_names(code)
+    return found
+
+
+def _found_names(code: CodeType) -> Names:
+    loaded, assigned, cells, imports = set[str](), set[str](), set[str](), list[Any]()
+    defines = False
+    level = 0
+    for one in dis.get_instructions(code):
+        match one.opname:
+            case "LOAD_GLOBAL" | "LOAD_NAME":
+                loaded.add(one.argval)
+            case "STORE_GLOBAL" | "DELETE_GLOBAL":
+                assigned.add(one.argval)
+            case "STORE_DEREF" | "DELETE_DEREF":
+                cells.add(one.argval)
+            case "LOAD_CONST" if type(one.argval) is int:
+                level = one.argval
+            case "LOAD_SMALL_INT":
+                level = one.argval
+            case "IMPORT_NAME":
+                imports.append((one.argval, level, []))
+            case "IMPORT_FROM":
+                imports[-1][2].append(one.argval)
+            case "LOAD_BUILD_CLASS":
+                defines = True
+    inner = [one for one in code.co_consts if type(one) is CodeType and one.co_name[0] == "<"]
+    for names in map(names_of, inner):
+        loaded |= names.loaded
+        defines |= names.defines_classes
+    taken = cells & set(code.co_freevars)
+    found = tuple((name, level, tuple(words)) for name, level, words in imports)
+    return Names(frozenset(loaded), frozenset(assigned), frozenset(taken), found, defines)
+
+
+def name_in(space: dict[str, Any], word: str) -> Any:
+    """The value of a global or builtin."""
+    if word in space:
+        return space[word]
+    builtins = space["__builtins__"]
+    return (vars(builtins) if isinstance(builtins, ModuleType) else builtins)[word]
+
+
+NAME = PathStep(
+    name_in,
+    lambda held, word, bind: word if word != "value" else f"{bind(name_in)}({held}, 'value')",
+    lambda held, word: f"the global {word}",
+)
+"""The step from the globals of a module to what a name is there, also a builtin. Its spelling is
+the name alone, as a function of that module reads it."""
+
+_CALL_WITH = PathStep(
+    lambda held, args: held(*args[0], **dict(args[1])),
+    lambda held, args, bind: f"{held}(*{bind(args[0])}, **{bind(dict(args[1]))})",
+    lambda held, args: f"{held}(...)",
+)
+
+
+class Calls(Containers):
+    """Calls of whatever is called.
+
+    `rules` are those of builtins. `convert` makes a function of the user's that runs through the
+    operators, or answers the very function; `route` answers what stands for a function of a
+    library, or None.
+    """
+
+    rules: ClassVar[Mapping[Any, Callable[..., Any]]] = {}
+    convert: Callable[[Any], Any]
+    stays: Callable[[FunctionType], bool]
+    route: Callable[[Any], Any]
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        super().__init__()
+        self.spaces: dict[int, dict[int, dict[str, Any]]] = {}
+        self.cells: dict[int, dict[int, tuple[str, Any]]] = {}
+        self.inner: set[int] = set()
+        self.outer_cells: dict[int, Any] = {}
+        self.entered: dict[int, FunctionType] = {}
+
+    def called(self, function: Any) -> Any:
+        return self.call(function)
+
+    def call(self, called: Any, /) -> Any:
+        """The callable in place of `called`, in the user's frame."""
+        kind = type(called)
+        if kind is FunctionType:
+            rule = self.rules.get(called)
+            return self.function(called) if rule is None else functools.partial(rule, self)
+        if kind is MethodType:
+            return self._method(called)
+        if kind in _BOUND:
+            return self._of_c(called)
+        if isinstance(called, type):
+            rule = self.rules.get(called)
+            if called is super:
+                return called
+            if rule is not None:
+                return functools.partial(rule, self)
+            return functools.partial(self.instance, called)
+        if kind is functools.partial:
+            return self._partial(called)
+        if kind is _CACHED:
+            return self._cached_function(called)
+        if isinstance(called, weakref.ref):
+            return self._reference(called)
+        if isinstance(called, _GETTERS):
+            return functools.partial(self._getter, called)
+        if kind.__module__.partition(".")[0] == "tracejit":
+            return self.handing(called)
+        method = self.special(called, "__call__")
+        if method is not None:
+            return MethodType(self.function(method), called)
+        return self.handing(called, called)
+
+    # Functions of the user's
+
+    def function(self, f: FunctionType) -> Any:
+        """A function as it runs converted, after what it is was noted."""
+        if is_tool(f):
+            return self._of_library(f)
+        if is_installed(f):
+            return self._if_needed(f)
+        return self._converted(f)
+
+    def _if_needed(self, f: FunctionType) -> Any:
+        """A function that was installed: converted for each call that gives it more than numbers
+        and arrays of NumPy's."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for one in (*args, *kwargs.values()):
+                if type(one) in TENSORS or not (is_plain(type(one)) or type(one) is np.ndarray):
+                    return self._converted(f)(*args, **kwargs)
+            return self.handing(f)(*args, **kwargs)
+
+        return call
+
+    def _converted(self, f: FunctionType) -> Any:
+        is_inner = id(f.__code__) in self.inner and id(f) not in self.known
+        if not is_inner and not is_installed(f):
+            self.note(f, ATTRIBUTE, "__code__", f.__code__)
+            self.note(f, ATTRIBUTE, "__defaults__", f.__defaults__)
+            if f.__kwdefaults__:
+                self.whole(self.note(f, ATTRIBUTE, "__kwdefaults__", f.__kwdefaults__))
+        converted = self.convert(f)
+        if converted is f and not self.stays(f):
+            self.walk(f)
+            self._walk_dataclass(f)
+            return self.handing(f)
+        self.enter(f, is_inner)
+        return converted
+
+    def enter(self, f: FunctionType, is_inner: bool = False) -> None:
+        """Know that a function runs: the names that its code reads are those of its module, and the
+        cells its own. What it assigns by these names is noted before."""
+        if id(f) in self.entered:
+            return
+        self.entered[id(f)] = f
+        code, space = f.__code__, f.__globals__
+        if id(code) not in self.spaces:
+            self.inner.update(map(id, _inner_codes(code)))
+        names = names_of(code)
+        self.spaces.setdefault(id(code), {})[id(space)] = space
+        for word, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+            if not is_inner or id(cell) in self.outer_cells:
+                self.outer_cells[id(cell)] = cell
+                self.cells.setdefault(id(code), {})[id(cell)] = word, cell
+                self._enter_cell(word, cell, word in names.cells)
+        for word in names.loaded | names.assigned:
+            if not self._has_name(space, word):
+                self.add_absent(space, AccessPath(space), word)
+        for word in names.assigned:
+            if not self.wrote(space, word):
+                if self._has_name(space, word):
+                    self.note(space, NAME, word, name_in(space, word))
+                self.write(space, word, NAME)
+        for name, level, words in names.imports:
+            self._imported(f, name, level, words)
+        if names.defines_classes:
+            self.walk(f)
+
+    def _enter_cell(self, word: str, cell: Any, is_assigned: bool) -> None:
+        """Note a variable of a function around that is not bound, or is about to be assigned."""
+        if is_empty(cell) and not self.wrote(cell, word):
+            self.add(cell, Unbound())
+        if is_assigned and not self.wrote(cell, word):
+            if not is_empty(cell):
+                self.note(cell, CELL, word, cell.cell_contents)
+            self.write(cell, word, CELL)
+
+    def _has_name(self, space: dict[str, Any], word: str) -> bool:
+        try:
+            name_in(space, word)
+        except KeyError:
+            return False
+        return True
+
+    def _imported(self, f: FunctionType, name: str, level: int, words: tuple[str, ...]) -> None:
+        """Note what a function imports, as it is before."""
+        if level:
+            package = f.__globals__.get("__package__") or ""
+            name = importlib.util.resolve_name("." * level + name, package)
+        if is_foreign_module(name):
+            return
+        module = sys.modules.get(name)
+        self.note(sys.modules, MODULE, name, module)
+        for word in words if module is not None else ():
+            with contextlib.suppress(AttributeError):
+                self.attribute(module, word)
+        if module is None:
+            self.refuse("an import of a module that was not there")
+
+    def name(self, where: int, word: str, value: Any, /) -> Any:
+        """Note what a global or builtin is."""
+        spaces = self.spaces.get(where)
+        if spaces is None:
+            self.refuse("a function that nobody called")
+            return value
+        for space in spaces.values():
+            if not self.wrote(space, word):
+                self.note(space, NAME, word, value)
+        return value
+
+    def cell(self, where: int, word: str, value: Any, /) -> Any:
+        """Note what a variable of a function around is: of each that may be meant."""
+        for name, cell in self.cells.get(where, {}).values():
+            if name == word and not self.wrote(cell, word) and not is_empty(cell):
+                if cell.cell_contents is value:
+                    self.note(cell, CELL, word, value)
+        return value
+
+    def _method(self, bound: MethodType) -> Any:
+        if type(bound.__func__) is not FunctionType:
+            return functools.partial(self.call(bound.__func__), bound.__self__)
+        if is_tool(bound.__func__):
+            return self.handing(bound, bound.__self__)
+        converted = self.function(bound.__func__)
+        return MethodType(converted, bound.__self__)
+
+    def _of_library(self, f: FunctionType) -> Any:
+        """A function of a library that runs as it is, or what stands for it."""
+        wrapped = getattr(f, "__wrapped__", None)
+        if f.__globals__.get("__name__") == "contextlib" and type(wrapped) is FunctionType:
+            manager = contextlib.contextmanager(self.function(wrapped))
+            return lambda *args, **kwargs: self.made(manager(*args, **kwargs))
+        if wrapped is not None or (f.__closure__ and not is_foreign_module(str(f.__module__))):
+            self.walk(f)
+        self.names.add(f.__name__)
+        if f.__module__ == CALLBACKS:
+            return self._later(f)
+        return self.handing(self.route(f) or f)
+
+    def _later(self, f: FunctionType) -> Any:
+        """`tj.callback`, whose function runs after the recording, and reads only then."""
+
+        def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+            for one in (*args, *kwargs.values()):
+                self.hand(one, mixed=True)
+            return f(function, *args, **kwargs)
+
+        return call
+
+    def _walk_dataclass(self, f: FunctionType) -> None:
+        """Guard what the function `__init__` of a dataclass, which has no source, calls."""
+        for one in f.__closure__ or ():
+            value = None if is_empty(one) else one.cell_contents
+            if type(value) is FunctionType:
+                self.walk(value)
+
+    # C
+
+    def handing(self, called: Any, *owners: Any) -> Any:
+        """A function that notes all of what it is given, before it calls C code."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = (*owners, *args, *kwargs.values())
+            mixed = any(map(holds_recorded, given))
+            for one in given:
+                self.hand(one, mixed)
+            answer = called(*args, **kwargs)
+            return self.made(answer) if is_new(answer) else answer
+
+        return call
+
+    def _of_c(self, called: Any) -> Any:
+        """A function of C, or a method of an object's."""
+        owner = getattr(called, "__self__", None)
+        if type(owner) in TENSORS:
+            return self.handing(called)
+        if isinstance(owner, CONTAINERS):
+            return functools.partial(self._container_method, called, owner, called.__name__)
+        if isinstance(owner, contextvars.ContextVar) and called.__name__ == "get":
+            return functools.partial(self._context_value, owner)
+        rule = self.rules.get(called)
+        if rule is not None:
+            return functools.partial(rule, self)
+        if called in _NATIVE:
+            if called is not globals:
+                self.refuse(f"{called.__name__}()")
+            return called
+        if owner is None or isinstance(owner, (ModuleType, type)):
+            return self.handing(self.route(called) or called)
+        if is_random(owner):
+            self.refuse("a generator of random numbers")
+        return self.handing(called, owner)
+
+    def _container_method(
+        self, called: Any, o: Any, name: str, /, *args: Any, **kwargs: Any
+    ) -> Any:
+        """A method of a container that C has."""
+        if type(o) not in CONTAINERS and is_users(type(o)):
+            self.note_type(o)
+        if "key" in kwargs:
+            kwargs["key"] = self.called(kwargs["key"]) if kwargs["key"] is not None else None
+        if name == "get" and isinstance(o, KEYED):
+            if args and self.contains(args[0], o):
+                return self._of_dict(o, args[0])
+            return called(*args)
+        if name == "__getitem__":
+            return self.item(o, *args)
+        if name in ("pop", "setdefault") and isinstance(o, KEYED) and args:
+            return self._pop(called, o, name, args)
+        if name in ("append", "extend") and type(o) is list:
+            for one in args if name == "extend" else ():
+                self.iterate(one, 1)
+            if not self.is_own(o):
+                self.keep(o)
+            return called(*args)
+        is_read = name in _READING or isinstance(o, (tuple, frozenset))
+        if name in _ADDING:
+            for one in args:
+                self._note_key(one)
+        elif name not in ("keys", "values", "items", "copy", "pop", "clear", "popitem"):
+            for one in args:
+                self.hand(one)
+        if is_read:
+            self.whole(o)
+            if name in ("index", "count", "__eq__"):
+                self.hand(o)
+        else:
+            if name == "sort":
+                self.hand(o)
+            self.change(o)
+        result = called(*args, **kwargs)
+        return self.made(result) if is_read and type(result) in CONTAINERS else result
+
+    def _pop(self, called: Any, o: Any, name: str, args: tuple[Any, ...]) -> Any:
+        if self.contains(args[0], o):
+            if name == "setdefault":
+                return self._of_dict(o, args[0])
+            self._of_dict(o, args[0])
+        if not self.is_own(o):
+            self.store_item(o, args[0])
+        return called(*args)
+
+    def _context_value(self, variable: Any, /, *default: Any) -> Any:
+        try:
+            value = variable.get()
+        except LookupError:
+            self.note(variable, CONTEXT_VALUE, (None,), None)
+            return variable.get(*default)
+        return self.note(variable, CONTEXT_VALUE, (), value)
+
+    def _partial(self, called: functools.partial[Any]) -> Any:
+        if not self.is_made(called):
+            for word in ("func", "args", "keywords"):
+                self.note(called, ATTRIBUTE, word, getattr(called, word))
+            self.whole(called.keywords)
+        function = self.call(called.func)
+        return functools.partial(function, *called.args, **called.keywords)
+
+    def _cached_function(self, called: Any) -> Any:
+        """A function under `lru_cache`: what counts is what it answers again."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            asked = args, tuple(kwargs.items())
+            if not all(is_plain(type(one)) for one in (*args, *kwargs.values())):
+                self.walk(called)
+            elif holds_recorded(asked):
+                self.walk(called)
+            else:
+                return self.note(called, _CALL_WITH, asked, called(*args, **kwargs))
+            return called(*args, **kwargs)
+
+        return call
+
+    def _reference(self, reference: Any) -> Any:
+        """A weak reference: the guard does not keep its referent alive."""
+        referent = reference()
+        self.add(reference, Is(None) if referent is None else IsAlive(), CALL)
+        if referent is not None:
+            self.paths.setdefault(id(referent), AccessPath(reference).then(CALL))
+            self.learn(referent)
+        return reference
+
+    def _getter(self, getter: Any, o: Any, /) -> Any:
+        words = getter.__reduce__()[1]
+        if isinstance(getter, operator.methodcaller):
+            made = getter.__reduce__()
+            if made[0] is not operator.methodcaller:
+                self.hand(o)
+                return getter(o)
+            return self.call(self.attribute(o, words[0]))(*words[1:])
+        if isinstance(getter, operator.itemgetter):
+            found = tuple(self.item(o, word) for word in words)
+        else:
+            found = tuple(functools.reduce(self.attribute, word.split("."), o) for word in words)
+        return found[0] if len(found) == 1 else found
+
+    # Instances
+
+    def instance(self, cls: type, /, *args: Any, **kwargs: Any) -> Any:
+        """Make an instance; the methods that do it are converted."""
+        if not is_users(cls):
+            made = self.handing(self.route(cls) or cls)(*args, **kwargs)
+            is_other = isinstance(made, CONTAINERS) and all(made is not one for one in args)
+            return self.made(made) if is_other else made
+        if type(cls).__call__ is not type.__call__ or issubclass(cls, (Enum, BaseException)):
+            if type(type(cls).__call__) is FunctionType and is_users(type(cls)):
+                self.walk(cls)
+            return self.handing(cls)(*args, **kwargs)
+        new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
+        self.note(cls, IN_CLASS, "__new__", new)
+        self.note(cls, IN_CLASS, "__init__", init)
+        if new is object.__dict__["__new__"]:
+            if type(init) is not FunctionType:
+                return self.made(cls(*args, **kwargs))
+            o = self.made(object.__new__(cls))
+        elif type(new) is staticmethod and type(new.__func__) is FunctionType:
+            o = self.call(new.__func__)(cls, *args, **kwargs)
+        else:
+            for one in (*args, *kwargs.values()):
+                self.iterate(one, 1)
+            o = self.made(cls.__new__(cls, *args, **kwargs))
+        if isinstance(o, cls) and type(init) is FunctionType:
+            self._initialise(o, init, args, kwargs)
+        elif isinstance(o, cls) and not isinstance(new, staticmethod) and init is not MISSING:
+            init(o, *args, **kwargs)
+        return o
+
+    def _initialise(self, o: Any, init: FunctionType, args: Any, kwargs: Any) -> None:
+        if not dataclasses.is_dataclass(o) or init.__code__.co_filename != "<string>":
+            self.call(init)(o, *args, **kwargs)
+            return
+        for word in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.note(init, ATTRIBUTE, word, getattr(init, word))
+        for field in dataclasses.fields(o):
+            if field.default_factory is not dataclasses.MISSING:
+                self.hand(field.default_factory)
+        after = lookup(type(o), "__post_init__")
+        if type(after) is FunctionType:
+            self.note(type(o), IN_CLASS, "__post_init__", after)
+            self.walk(after)
+        init(o, *args, **kwargs)
+
+    def given(self, arguments: Iterable[Any]) -> None:
+        """Know the containers among the arguments to be made for this call."""
+        for one in arguments:
+            if type(one) in (list, tuple, dict):
+                self.made(one)
+                self.given(one.values() if type(one) is dict else one)
+
+
+def _inner_codes(code: CodeType) -> Iterable[CodeType]:
+    for one in code.co_consts:
+        if type(one) is CodeType:
+            yield one
+            yield from _inner_codes(one)
+
+
+def is_new(answer: Any) -> bool:
+    """Return whether a list, dict or set that C code answers is held by nobody else."""
+    return type(answer) in (list, dict, set) and sys.getrefcount(answer) <= _ALONE
+
+
+def _references() -> int:
+    def references(o: Any) -> int:
+        return sys.getrefcount(o)
+
+    made = list[Any]()
+    return references(made)
+
+
+_ALONE = _references()

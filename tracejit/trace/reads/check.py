@@ -1,0 +1,74 @@
+"""Conditions of what was read, compiled: a function for each module, which runs in its globals.
+
+A global, or a builtin that none hides, is read there as the module's own code reads it, at the cost
+of a variable. Objects that are wanted are defaults of the function's parameters. The first function
+calls the next, and the one with contents is last.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from types import CodeType, FunctionType
+from typing import Any
+
+from tracejit.trace.guards.conditions import Condition, Guards
+from tracejit.trace.guards.guards import HasContents
+from tracejit.trace.reads.calls import NAME
+
+PREFIX = "__tracejit_"
+
+
+def compiled(conditions: Iterable[Condition]) -> Guards | None:
+    """The conditions as one function; None where there are none."""
+    found = list(conditions)
+    if not found:
+        return None
+    groups: dict[int, tuple[dict[str, Any], list[Condition]]] = {}
+    last: list[Condition] = []
+    for condition in found:
+        if condition.path.step is NAME:
+            space = condition.path.root
+            groups.setdefault(id(space), (space, []))[1].append(condition)
+    rest = groups[next(iter(groups))][1] if groups else []
+    for condition in found:
+        if isinstance(condition.guard, HasContents):
+            last.append(condition)
+        elif condition.path.step is not NAME:
+            rest.append(condition)
+    if not groups:
+        groups[0] = {"__name__": __name__}, rest
+    holds: Callable[[], bool] | None = None
+    for number, (space, tests) in enumerate(reversed(groups.values())):
+        holds = _function(space, [*tests, *(last if number == 0 else [])], holds)
+    assert holds is not None
+    return Guards(holds, tuple(found))
+
+
+def _function(
+    space: dict[str, Any], tests: list[Condition], then: Callable[[], bool] | None
+) -> Callable[[], bool]:
+    names: dict[int, str] = {}
+    things: list[Any] = []
+
+    def bind(thing: Any) -> str:
+        if id(thing) not in names:
+            names[id(thing)] = f"{PREFIX}{len(things)}"
+            things.append(thing)
+        return names[id(thing)]
+
+    spelled = dict.fromkeys(test.spelling(bind) for test in tests)
+    if then is not None:
+        spelled[f"{bind(then)}()"] = None
+    body = f"    try: return True and {' and '.join(spelled)}"
+    body += f"\n    except {bind(Exception)}: return False"
+    text = f"def guards_hold({', '.join(names.values())}):\n{body}"
+    return FunctionType(_code(text), space, "guards_hold", tuple(things))
+
+
+@functools.lru_cache(256)
+def _code(text: str) -> CodeType:
+    """The code of a guard. Objects are in it by name, so a function that is recorded once more
+    mostly has the same."""
+    module = compile(text, "<tracejit guard>", "exec")
+    return next(one for one in module.co_consts if type(one) is CodeType)

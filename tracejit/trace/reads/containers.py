@@ -1,0 +1,590 @@
+"""Reads of containers, and writes to them.
+
+An element is noted by its key, a container that is gone through by its keys or its length and each
+element, a key that is asked for by whether it is there. The first write to a container from outside
+keeps it as it was, and later reads note that: what the recording has written is its own. Other
+changes (`sort`, `pop`, `+=`) note all of it first.
+
+Containers whose class has methods of the user's are read by these, converted.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections import deque
+from collections.abc import Collection
+from contextlib import suppress
+from types import FunctionType, MappingProxyType, MemberDescriptorType, MethodType
+from typing import Any
+
+import numpy as np
+
+from tracejit.trace.guards.access_paths import ATTRIBUTE, ITEM, OWN, PathStep, key_text
+from tracejit.trace.guards.exactness import ATOMS
+from tracejit.trace.guards.guards import Equal, HasKeys, Length
+from tracejit.trace.guards.reads import answers_once
+from tracejit.trace.reads.attributes import IN_CLASS, Attributes, dict_of, lookup
+from tracejit.trace.reads.notes import ALL, MISSING, is_plain, is_users
+from tracejit.trace.structure.sparse_products import is_sparse
+from tracejit.trace.tensor.tensor import TENSORS
+
+MEMBER = PathStep(
+    lambda held, key: key in held,
+    lambda held, key, bind: f"({key_text(key, bind)} in {held})",
+    lambda held, key: f"{held}[{key!r}]",
+)
+KEYED = (dict, MappingProxyType)
+SETS = (set, frozenset)
+CONTAINERS = (list, tuple, deque, *KEYED, *SETS)
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_DEEPEST = 8
+_MOST = 1000
+_FEW = 4
+
+_REFLECTED = {
+    "lt": "__gt__", "gt": "__lt__", "le": "__ge__", "ge": "__le__", "eq": "__eq__", "ne": "__ne__",
+}  # fmt: skip
+_UNARY = frozenset(("neg", "pos", "invert"))
+
+
+class Containers(Attributes):
+    """Reads and writes of elements, and operations on objects."""
+
+    # Whole containers
+
+    def before(self, o: Any) -> Any:
+        """A container as it was before the recording wrote to it."""
+        return self.former.get(id(o), o)
+
+    def is_own(self, o: Any) -> bool:
+        """Return whether nothing in a container needs a note."""
+        return self.is_made(o) or self.wrote(o, ALL)
+
+    def whole(self, o: Any) -> None:
+        """Note what elements a container has, in order."""
+        if self.is_own(o):
+            return
+        before = self.before(o)
+        if isinstance(o, tuple):
+            for element in tuple.__iter__(o):
+                self.learn(element)
+        elif isinstance(o, SETS):
+            self.add(o, HasKeys(tuple(before)))
+            for key in before:
+                self.learn(key)
+        elif isinstance(o, KEYED):
+            self.add(o, HasKeys(tuple(before)))
+            for key in before:
+                self.learn(key)
+                if not self.wrote(o, key):
+                    self.note(o, ITEM, key, before[key])
+        elif len(before) > _FEW and all(type(element) in ATOMS for element in before):
+            self.add(o, HasKeys(tuple(before), "elements"))
+        elif len(before) > _MOST:
+            self.refuse("a container of more than 1000 elements")
+        else:
+            self.note_length(o)
+            for index, element in enumerate(before):
+                if not self.wrote(o, index):
+                    self.note(o, ITEM, index, element)
+
+    def note_length(self, o: Any) -> None:
+        """Note how many elements a container has; of one that is written to by keys, which."""
+        if self.is_own(o):
+            return
+        if id(o) in self.former and isinstance(o, KEYED):
+            self.add(o, HasKeys(tuple(self.before(o))))
+        elif type(o) is not tuple:
+            self.add(o, Length(len(self.before(o))))
+
+    def hand(self, o: Any, mixed: bool = False, depth: int = 0) -> None:
+        """Note all that code may read which is not converted; where it is `mixed` with something
+        recorded, arrays are operands."""
+        kind = type(o)
+        if is_plain(kind):
+            return
+        if isinstance(o, np.ndarray):
+            self._hand_array(o, mixed, depth)
+        elif isinstance(o, os._Environ):
+            self.note_environment()
+        elif isinstance(o, CONTAINERS) and not is_sparse(kind):
+            self._hand_container(o, mixed, depth)
+        elif kind in VIEWS:
+            self.hand(o.mapping, mixed, depth)
+        elif kind is MethodType:
+            self.hand(o.__self__, mixed, depth)
+            self.hand(o.__func__, mixed, depth)
+        elif kind is FunctionType:
+            if is_users(o) or o.__closure__ or hasattr(o, "__wrapped__"):
+                self.walk(o)
+        elif isinstance(o, type):
+            if is_users(o):
+                self.walk(o)
+        elif not answers_once(kind) and (is_users(kind) or not self.is_made(o)):
+            self.walk(o)
+
+    def _hand_array(self, array: np.ndarray, mixed: bool, depth: int) -> None:
+        self.hand_array(array, mixed)
+        if type(array) is not np.ndarray:
+            self.walk(array)
+        if array.dtype.hasobject:
+            for element in np.ndarray.view(array, np.ndarray).ravel().tolist():
+                self.hand(element, mixed, depth + 1)
+
+    def _hand_container(self, o: Any, mixed: bool, depth: int) -> None:
+        if depth > _DEEPEST:
+            self.refuse("containers in containers")
+            return
+        self.whole(o)
+        if type(o) not in CONTAINERS and is_users(type(o)):
+            self.walk(o)
+        keys = list(o) if isinstance(o, (*KEYED, *SETS)) else []
+        elements = [o[key] for key in keys] if isinstance(o, KEYED) else keys or list(o)
+        for element in (*keys, *elements):
+            if type(element) not in ATOMS:
+                self.hand(element, mixed, depth + 1)
+
+    def note_environment(self) -> None:
+        """Note the variables of the environment."""
+        environment = vars(os.environ)["_data"]
+        self.add(environment, Equal(dict(environment)))
+
+    # Elements
+
+    def item(self, o: Any, key: Any, /) -> Any:
+        """Read `o[key]`."""
+        kind = type(o)
+        if kind in TENSORS:
+            self.hand(key, mixed=True)
+            return o[key]
+        if is_plain(kind):
+            return o[key]
+        if isinstance(o, np.ndarray):
+            return self._of_array(o, key)
+        if isinstance(o, type):
+            return self._of_class_by_item(o, key)
+        method = self.special(o, "__getitem__")
+        if method is not None:
+            return self.called(method)(o, key)
+        if is_sparse(kind) or holds_recorded(key):
+            return self._by_c(operator.getitem, o, key)
+        if isinstance(o, KEYED):
+            return self._of_dict(o, key)
+        if isinstance(o, (list, tuple, deque)):
+            return self._of_sequence(o, key)
+        return self._by_c(operator.getitem, o, key)
+
+    def _by_c(self, function: Any, *operands: Any) -> Any:
+        """The answer of C code, which reads its operands."""
+        for one in operands:
+            self.hand(one)
+        return function(*operands)
+
+    def _of_array(self, array: np.ndarray, key: Any) -> Any:
+        self.hand(key)
+        value = array[key]
+        if not (type(value) is np.ndarray and value.base is not None):
+            self.hand(array, mixed=type(value) in TENSORS)
+        return value
+
+    def _of_class_by_item(self, cls: type, key: Any) -> Any:
+        """An element of a class, by its metaclass or its own method."""
+        method = self.special(cls, "__getitem__")
+        if method is not None:
+            return self.called(method)(cls, key)
+        found = lookup(cls, "__class_getitem__")
+        if type(found) is classmethod and type(found.__func__) is FunctionType:
+            if is_users(found.__func__):
+                self.note(cls, IN_CLASS, "__class_getitem__", found)
+                return self.called(found.__func__)(cls, key)
+        return cls[key]  # type: ignore[index]
+
+    def _of_dict(self, o: Any, key: Any) -> Any:
+        self._note_key(key)
+        is_own = self.is_own(o) or self.wrote(o, key)
+        if key in o:
+            return o[key] if is_own else self.note(o, ITEM, key, o[key])
+        if not is_own:
+            self.note(o, MEMBER, key, False)
+        missing = self.special(o, "__missing__")
+        if missing is not None:
+            return self.called(missing)(o, key)
+        factory = getattr(o, "default_factory", None)
+        if factory is None:
+            return o[key]
+        if not self.is_own(o):
+            self.keep(o)
+            self.write(o, key, ITEM)
+        value = o[key] = self.made(self.called(factory)())
+        return value
+
+    def _note_key(self, key: Any) -> None:
+        """Note how a key is compared, where the user's code says so."""
+        if not is_plain(type(key)) and is_users(type(key)):
+            for word in ("__hash__", "__eq__"):
+                if self.special(key, word) is not None:
+                    self.walk(key)
+
+    def _of_sequence(self, o: Any, key: Any) -> Any:
+        if self.is_own(o):
+            return o[key]
+        if type(o) is tuple or isinstance(o, tuple):
+            self.whole(o)
+            return o[key]
+        if isinstance(key, slice):
+            self.whole(o)
+            return self.made(o[key])
+        if not isinstance(key, int):
+            self.whole(o)
+            return o[key]
+        length = len(self.before(o))
+        place = key + len(o) if key < 0 else key
+        is_kept = id(o) not in self.former or (key >= 0 and not self.wrote(o, key))
+        if not is_kept or not 0 <= place < length:
+            self.note_length(o)
+            if self.wrote(o, place) or not 0 <= place < min(length, len(o)):
+                return o[key]
+            return self.note(o, ITEM, place, o[key])
+        return self.note(o, ITEM, key, o[key])
+
+    def contains(self, x: Any, o: Any, /) -> bool:
+        """Ask `x in o`."""
+        kind = type(o)
+        if is_plain(kind):
+            self.hand(x, mixed=kind in TENSORS)
+            return x in o
+        method = self.special(o, "__contains__")
+        if method is not None:
+            return bool(self.called(method)(o, x))
+        is_keyed = isinstance(o, (*KEYED, *SETS)) and not is_sparse(kind)
+        if is_keyed and not holds_recorded(x):
+            self._note_key(x)
+            found = x in o
+            return found if self.is_own(o) or self.wrote(o, x) else self.note(o, MEMBER, x, found)
+        if kind not in CONTAINERS and self.special(o, "__iter__") is not None:
+            return any(e is x or bool(self.operate("eq", e, x)) for e in self.iterate(o, 1))
+        return bool(self._by_c(operator.contains, o, x))
+
+    def iterate(self, o: Any, depth: int, /) -> Any:
+        """Answer that whose elements are read, to a depth."""
+        kind = type(o)
+        if is_plain(kind) or answers_once(kind):
+            return o
+        if isinstance(o, np.ndarray) or is_sparse(kind):
+            self.hand(o)
+            return o
+        method = self.special(o, "__iter__")
+        if method is not None:
+            found = self.called(method)(o)
+            return found if depth == 1 else (self.iterate(one, depth - 1) for one in found)
+        if isinstance(o, CONTAINERS):
+            self.whole(o)
+            if depth > 1:
+                for element in o:
+                    if isinstance(element, CONTAINERS) or not is_plain(type(element)):
+                        self.iterate(element, depth - 1)
+        elif kind in VIEWS:
+            self.iterate(o.mapping, 1)
+            if depth > 1 and kind is not VIEWS[0]:
+                for element in o.mapping.values():
+                    if isinstance(element, CONTAINERS):
+                        self.iterate(element, max(1, depth - 2))
+        elif self.special(o, "__getitem__") is not None:
+            return ByIndex(self, o)
+        elif not is_users(kind):
+            self.hand(o)
+        return o
+
+    def expand(self, o: Any, /) -> Any:
+        """Announce that the items of a mapping are read."""
+        if type(o) in CONTAINERS:
+            self.whole(o)
+        else:
+            self.hand(o)
+        return o
+
+    # What Python asks of an object
+
+    def truth(self, o: Any, /) -> Any:
+        """Announce that Python asks whether an object is true."""
+        kind = type(o)
+        if is_plain(kind):
+            return o
+        if kind in CONTAINERS:
+            if id(o) not in self.former and not self.is_own(o) and kind is not tuple:
+                self.note(o, _TRUTH, None, bool(o))
+            else:
+                self.note_length(o)
+            return o
+        has_method = (
+            lookup(kind, "__bool__") is not MISSING or lookup(kind, "__len__") is not MISSING
+        )
+        if has_method or isinstance(o, np.ndarray):
+            self.hand(o)
+        else:
+            self.special(o, "__bool__")
+            self.special(o, "__len__")
+        return o
+
+    def operand(self, o: Any, /) -> Any:
+        """Announce that Python hands an object to C code."""
+        self.hand(o)
+        return o
+
+    def text(self, o: Any, /) -> Any:
+        """Announce that Python makes text of an object."""
+        self.shows = True
+        self.hand(o)
+        return o
+
+    def operate(self, name: str, /, *operands: Any) -> Any:
+        """An operation: by the user's method, or by C, which reads the operands."""
+        function = getattr(operator, name)
+        if all(is_plain(type(one)) for one in operands):
+            return function(*operands)
+        found = self._by_method(name, operands)
+        if found is not NotImplemented:
+            return found
+        first = operands[0]
+        if name[0] == "i" and name not in ("invert",) and not is_plain(type(first)):
+            self.change(first)
+        mixed = any(type(one) in TENSORS for one in operands)
+        for one in operands:
+            self.hand(one, mixed)
+        result = function(*operands)
+        is_new = type(result) in CONTAINERS and all(result is not one for one in operands)
+        return self.made(result) if is_new else result
+
+    def _by_method(self, name: str, operands: tuple[Any, ...]) -> Any:
+        """The answer of the user's method for an operation; NotImplemented where C has it."""
+        word = name.rstrip("_")
+        a = operands[0]
+        if name in _UNARY:
+            method = self.special(a, f"__{word}__")
+            return NotImplemented if method is None else self.called(method)(a)
+        b = operands[1]
+        tries: list[tuple[Any, str, Any]] = []
+        if name in _REFLECTED:
+            tries = [(a, f"__{word}__", b), (b, _REFLECTED[name], a)]
+        else:
+            if name[0] == "i" and name != "invert":
+                tries, word = [(a, f"__{word}__", b)], word[1:]
+            pair = [(a, f"__{word}__", b), (b, f"__r{word}__", a)]
+            is_first = type(b) is not type(a) and isinstance(b, type(a))
+            tries += reversed(pair) if is_first else pair
+        for holder, method_name, other in tries:
+            method = self.special(holder, method_name)
+            if method is not None:
+                answer = self.called(method)(holder, other)
+                if answer is not NotImplemented:
+                    return answer
+            elif name == "ne" and self.special(holder, "__eq__") is not None:
+                equal = self._by_method("eq", operands)
+                return equal if equal is NotImplemented else not equal
+            elif not _declines(holder, method_name):
+                break
+        return NotImplemented
+
+    # Writes
+
+    def keep(self, o: Any) -> None:
+        """Keep a container as it was."""
+        if id(o) not in self.former and not self.is_made(o):
+            self.former[id(o)] = dict(o) if isinstance(o, KEYED) else list(o)
+            self.known.setdefault(id(o), o)
+
+    def change(self, o: Any) -> None:
+        """Note all of an object that is about to be changed in a way that nobody follows."""
+        if isinstance(o, np.ndarray):
+            self.keep_contents(o)
+        elif isinstance(o, CONTAINERS) and not isinstance(o, (tuple, frozenset)):
+            if not self.is_own(o):
+                self.whole(o)
+                self.write(o, ALL)
+
+    def store(self, o: Any, word: str | None, /) -> Any:
+        """Announce that `o.word`, or an item of `o`, is about to be written."""
+        if is_plain(type(o)):
+            return o
+        if word is None:
+            return self._stored_items(o)
+        setter = lookup(type(o), "__setattr__")
+        slot = lookup(type(o), word)
+        if type(setter) is FunctionType and is_users(setter):
+            self.walk(setter)
+            self.walk(o)
+        elif slot is not MISSING and hasattr(type(slot), "__set__"):
+            if type(slot) is MemberDescriptorType:
+                self._write_attribute(o, word)
+            else:
+                self.walk(slot.fset if type(slot) is property else slot)
+                self.walk(o)
+        else:
+            self._write_attribute(o, word)
+        return o
+
+    def _write_attribute(self, o: Any, word: str) -> None:
+        if not self.is_made(o):
+            self.write(o, word, ATTRIBUTE)
+            own = dict_of(o)
+            if own is not None and id(own) in self.known:
+                self.keep(own)
+                self.write(own, word)
+
+    def settle(self, kept: Collection[tuple[int, str]]) -> None:
+        super().settle(kept)
+        for o, former in [(self.known[key], former) for key, former in self.former.items()]:
+            if not isinstance(o, KEYED):
+                self.add(o, Length(len(former)))
+
+    def settle_one(self, holder: Any, step: PathStep, key: Any) -> None:
+        own = dict_of(holder) if step is ATTRIBUTE and not isinstance(holder, type) else None
+        if own is not None and key in own:
+            self.note_written(holder, OWN, key, own[key])
+        elif own is not None and lookup(type(holder), key) is MISSING:
+            self.add_absent(own, self.path_of(holder).attribute("__dict__"), key)
+        elif step is ITEM and isinstance(holder, KEYED) and key not in holder:
+            self.note(holder, MEMBER, key, False)
+        elif step is not ITEM or isinstance(holder, KEYED) or key < len(self.before(holder)):
+            try:
+                self.note_written(holder, step, key, step.read(holder, key))
+            except (AttributeError, LookupError, ValueError):
+                self.refuse("a variable or slot that the function deletes")
+
+    def note_written(self, holder: Any, step: PathStep, key: Any, value: Any) -> None:
+        """Note a value that was written, and would be the same in another call."""
+        if holds_recorded(value) or self.is_made(value):
+            self.refuse("what the function computes and keeps")
+        self.note(holder, step, key, value)
+
+    def _stored_items(self, o: Any) -> Any:
+        if isinstance(o, np.ndarray):
+            self.keep_contents(o)
+        elif type(o) in (list, dict, deque):
+            return o if self.is_own(o) else StoredItems(self, o)
+        elif not self.is_made(o) or is_users(type(o)):
+            method = lookup(type(o), "__setitem__")
+            self.walk(method if type(method) is FunctionType else o)
+            self.walk(o)
+            self.change(o)
+        return o
+
+    def store_item(self, o: Any, key: Any) -> None:
+        """Know that an item of a list or dict from outside is about to be written."""
+        if holds_recorded(key):
+            self.refuse("a key that the function computes")
+        elif isinstance(o, KEYED):
+            if not _is_hashable(key):
+                return  # Python raises
+            self._note_key(key)
+            self.keep(o)
+            self.write(o, key, ITEM)
+        elif isinstance(key, int) and key >= 0:
+            if key >= len(self.before(o)):
+                self.note_length(o)
+            self.keep(o)
+            self.write(o, key, ITEM)
+        else:
+            self.change(o)
+
+    def update(self, o: Any, word: str | None, /) -> Any:
+        """Announce that `o.word`, or an item of `o`, is read and about to be written."""
+        if word is None:
+            if not is_plain(type(o)) and not isinstance(o, CONTAINERS):
+                self.hand(o)
+            return self.store(o, None)
+        if not is_plain(type(o)):
+            slot = lookup(type(o), word)
+            if type(slot) is property or type(slot) not in (MemberDescriptorType, type(MISSING)):
+                if hasattr(type(slot), "__get__"):
+                    self.walk(o)
+                    return o
+            with suppress(AttributeError):
+                self.change(self.attribute(o, word))
+        return self.store(o, word)
+
+
+class ByIndex:
+    """The elements of an object that has no `__iter__`, by their indices."""
+
+    __slots__ = ("_index", "_o", "_reads")
+
+    def __init__(self, reads: Containers, o: Any) -> None:
+        """Begin with the first element of `o`."""
+        self._reads, self._o, self._index = reads, o, 0
+
+    def __iter__(self) -> ByIndex:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            element = self._reads.item(self._o, self._index)
+        except IndexError:
+            raise StopIteration from None
+        self._index += 1
+        return element
+
+    def __length_hint__(self) -> int:
+        length = self._reads.called(len)(self._o) if hasattr(self._o, "__len__") else 0
+        return max(0, length - self._index)
+
+
+class StoredItems:
+    """A list or dict from outside while an item of it is assigned, changed or deleted."""
+
+    __slots__ = ("_o", "_reads")
+
+    def __init__(self, reads: Containers, o: Any) -> None:
+        """`o` is the container."""
+        self._reads, self._o = reads, o
+
+    def __getitem__(self, key: Any) -> Any:
+        value = self._reads.item(self._o, key)
+        self._reads.change(value)
+        return value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._reads.store_item(self._o, key)
+        self._o[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        if isinstance(self._o, dict):
+            self._reads.contains(key, self._o)
+            self._reads.store_item(self._o, key)
+        else:
+            self._reads.change(self._o)
+        del self._o[key]
+
+
+def holds_recorded(o: Any, depth: int = 0) -> bool:
+    """Return whether something recorded is in an object or in its containers."""
+    kind = type(o)
+    if hasattr(kind, "__tracejit_record__"):
+        return True
+    if kind not in (list, tuple, dict) or depth > _DEEPEST:
+        return False
+    return any(holds_recorded(one, depth + 1) for one in (o.values() if kind is dict else o))
+
+
+def _is_hashable(key: Any) -> bool:
+    """Return whether a key can stand in a dict; the user's method is not asked."""
+    if type(key).__hash__ is None:
+        return False
+    return all(map(_is_hashable, key)) if type(key) is tuple else True
+
+
+def _declines(holder: Any, method: str) -> bool:
+    """Return whether Python's own method of an object leaves an operation to the other one."""
+    found = lookup(type(holder), method)
+    if found is MISSING or type(holder) in (bool, int, float, complex, type(None)):
+        return True
+    return bool(found in _DEFAULTS)
+
+
+_DEFAULTS = [vars(object)[f"__{word}__"] for word in ("eq", "ne", "lt", "le", "gt", "ge")]
+_TRUTH = PathStep(
+    lambda held, none: bool(held),
+    lambda held, none, bind: f"{bind(bool)}({held})",
+    lambda held, none: held,
+)

@@ -1,0 +1,309 @@
+"""Notes of what is read: (object, step, key) -> value, once each, as it was before the recording.
+
+An object is from outside unless the recording has made it. One that nothing led to, such as what C
+code answers, counts as from outside, too: a note on an object that nobody else holds always holds.
+What the function has written itself is no dependency afterwards.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Collection
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+from tracejit.support.errors import TracejitError
+from tracejit.trace.capture.ambient import ambient_states
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.guards.access_paths import STATE, AccessPath, PathStep
+from tracejit.trace.guards.conditions import Condition, contents_of
+from tracejit.trace.guards.contents import can_change, memory_of, owner_of
+from tracejit.trace.guards.exactness import ATOMS
+from tracejit.trace.guards.guards import (
+    Equal,
+    Guard,
+    HasDtype,
+    HasShape,
+    Is,
+    Never,
+    OfType,
+    Static,
+    Without,
+    same_value,
+)
+from tracejit.trace.guards.reads import answers_once, is_foreign_module, module_name
+from tracejit.trace.structure.draws import is_random
+from tracejit.trace.tensor.tensor import TENSORS
+
+MISSING = type("Missing", (), {"__repr__": lambda self: "missing"})()
+_BOUND = (BuiltinFunctionType, MethodWrapperType, MethodType)
+ALL = object()
+"""The key of a container that was noted whole before it was changed."""
+
+_PLAIN = {
+    *ATOMS, *TENSORS, np.ufunc, np.dtype, BuiltinFunctionType, MethodWrapperType, CodeType, range,
+    slice, type(...), type(NotImplemented),
+}  # fmt: skip
+
+
+class WholeCaptures(Captures):
+    """A walk from an object that any code may read, over all its attributes."""
+
+    def begin(self) -> None:
+        super().begin()
+        self.habits |= {"look up", "miss"}
+
+
+class Notes:
+    """The values that one recording has read.
+
+    `made` are the objects that it has made, and constants of libraries. `arrays` are those from
+    outside, `mixed` those that were operands of something recorded, which may take them anew at
+    each call. `refused` says what was read that notes cannot tell.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.conditions: dict[Any, Condition] = {}
+        self.contents: dict[int, Condition] = {}
+        self.absent: dict[int, tuple[AccessPath, set[str]]] = {}
+        self.paths: dict[int, AccessPath] = {}
+        self.known: dict[int, Any] = {}
+        self.made_here: dict[int, Any] = {}
+        self.written: dict[int, tuple[Any, dict[Any, tuple[PathStep | None, Any]]]] = {}
+        self.written_arrays: dict[int, np.ndarray] = {}
+        self.former: dict[int, Any] = {}
+        self.arrays: dict[int, np.ndarray] = {}
+        self.mixed: dict[int, np.ndarray] = {}
+        self.walks: dict[int, tuple[Any, Captures | None]] = {}
+        self.compared: set[int] = set()
+        self.names: set[str] = set()
+        self.modules: set[str] = set()
+        self.shows = False
+        self.refused = ""
+
+    def note(self, holder: Any, step: PathStep, key: Any, value: Any) -> Any:
+        """Note the value that a step from `holder` leads to; answer it."""
+        place = id(holder), step, key_of(key)
+        if place not in self.conditions and type(value) not in TENSORS:
+            path = AccessPath(self.path_of(holder), step, key)
+            self.conditions[place] = Condition(path, guard_of(value))
+            self.learn(value)
+        return value
+
+    def path_of(self, holder: Any) -> AccessPath:
+        """The path at which a guard finds an object: the object itself, but where it must not keep
+        that alive."""
+        return self.paths.get(id(holder)) or AccessPath(holder)
+
+    def add(self, holder: Any, guard: Guard, step: PathStep | None = None, key: Any = None) -> None:
+        """Note that an object, or what a step from it leads to, passes a guard."""
+        path = self.path_of(holder)
+        path = path if step is None else AccessPath(path, step, key)
+        self.conditions.setdefault((id(holder), type(guard), step, key), Condition(path, guard))
+
+    def add_absent(self, namespace: Any, path: AccessPath, word: str) -> None:
+        """Note that a dict, which stands at `path`, does not have a key."""
+        self.absent.setdefault(id(namespace), (path, set()))[1].add(word)
+
+    def learn(self, value: Any) -> None:
+        """Know an object to be from outside."""
+        kind = type(value)
+        if kind in _BOUND and not isinstance(value.__self__, ModuleType | type):
+            self.learn(value.__self__)
+        if id(value) in self.known or is_plain(kind) or id(value) in self.made_here:
+            return
+        self.known[id(value)] = value
+        if issubclass(kind, np.ndarray):
+            self.arrays[id(value)] = value
+        elif answers_once(kind) and not (isinstance(value, io.IOBase) and not value.readable()):
+            self.add(value, Never())
+        elif kind is tuple:
+            for element in value:
+                self.learn(element)
+        elif is_random(value) or hasattr(kind, "numpy_generator"):
+            self.refuse("a generator of random numbers")
+
+    def made(self, o: Any, /) -> Any:
+        """Know an object to be made by the recording, unless it is known to be from outside."""
+        if id(o) not in self.known:
+            self.made_here[id(o)] = o
+        return o
+
+    def is_made(self, o: Any) -> bool:
+        """Return whether the recording has made an object, or a library has it as a constant."""
+        return id(o) in self.made_here
+
+    def refuse(self, what: str) -> None:
+        """Say that something was read which notes cannot tell."""
+        self.refused = self.refused or what
+
+    def note_type(self, o: Any) -> None:
+        """Note the class of an object."""
+        if not self.is_made(o) and not is_plain(type(o)):
+            self.add(o, OfType(type(o)))
+
+    # What was written
+
+    def write(self, holder: Any, key: Any, step: PathStep | None = None) -> None:
+        """Know that the recording writes an attribute, an item, or, under ALL, everything. `step`
+        leads there."""
+        self.written.setdefault(id(holder), (holder, {}))[1][key_of(key)] = step, key
+
+    def wrote(self, holder: Any, key: Any) -> bool:
+        """Return whether a value that is read now does not depend on what was before."""
+        found = self.written.get(id(holder))
+        return found is not None and (key_of(key) in found[1] or key_of(ALL) in found[1])
+
+    # Arrays
+
+    def hand_array(self, array: np.ndarray, mixed: bool = False) -> None:
+        """Note the contents of an array that something else than a recorded operation gets."""
+        for one in self._sources(array):
+            if mixed:
+                self.mixed[id(one)] = one
+            elif id(one) not in self.contents:
+                self.contents[id(one)] = Condition(self.path_of(one), contents_of(one))
+
+    def keep_contents(self, array: np.ndarray) -> None:
+        """Note the contents of an array that is written to, where they were read before."""
+        for one in self._sources(array):
+            self.written_arrays[id(one)] = one
+            if id(one) in self.mixed:
+                self.hand_array(one)
+
+    def _sources(self, array: np.ndarray) -> list[np.ndarray]:
+        """The arrays from outside that an array may be a view of."""
+        if id(array) in self.arrays:
+            return [array]
+        memory = memory_of(array)
+        return [one for one in self.arrays.values() if memory_of(one) is memory]
+
+    # Code that is not converted
+
+    def walk(self, o: Any) -> None:
+        """Guard all that code which is not converted may read of an object, now."""
+        if id(o) in self.walks:
+            return
+        self.walks[id(o)] = o, None
+        kind = Captures if type(o) is FunctionType else WholeCaptures
+        try:
+            captures = kind([o])
+        except (TracejitError, RuntimeError, LookupError, AttributeError) as error:
+            self.refuse(str(error))
+            return
+        if captures.generators:
+            self.refuse("a generator of random numbers")
+        self.walks[id(o)] = o, captures
+
+    # The whole
+
+    def settle(self, kept: Collection[tuple[int, str]]) -> None:
+        """At the end of the function, note what it wrote as it is now: a kernel serves only where
+        to write that once more would change nothing. It writes itself the attributes that are
+        `kept`, by the id of the object and the name."""
+        for holder, keys in list(self.written.values()):
+            for step, key in keys.values():
+                if step is not None and (id(holder), key_of(key)) not in kept:
+                    self.settle_one(holder, step, key)
+        for array in self.written_arrays.values():
+            self.hand_array(array)
+
+    def settle_one(self, holder: Any, step: PathStep, key: Any) -> None:
+        """Note what a step leads to now that was written."""
+        raise NotImplementedError
+
+    def all(self, hidden: Callable[[np.ndarray], bool] = lambda array: False) -> list[Condition]:
+        """Every condition, in the order of reads, contents last. `hidden` says which arrays the
+        kernel takes anew at each call; what NumPy indexes by is a constant even so."""
+        if self.refused:
+            return [Condition(AccessPath(self), Never())]
+        for array in self.mixed.values():
+            if array.dtype.kind not in "fc" or not hidden(array):
+                self.hand_array(array)
+        found = [*map(self._by_identity, self.conditions.values())]
+        found += [Condition(path, Without(frozenset(x))) for path, x in self.absent.values()]
+        for array in self.arrays.values():
+            found += self._beside_contents(array)
+        for state in ambient_states(self.names, self.modules, self.shows):
+            found.append(Condition(AccessPath(state).then(STATE, state.label), Equal(state.read())))
+        for _, captures in self.walks.values():
+            found += captures.conditions.all() if captures is not None else []
+        return [*found, *sorted(self.contents.values(), key=lambda one: one.guard.bytes)]
+
+    def _by_identity(self, one: Condition) -> Condition:
+        """The condition of a value; of one that `is` was asked of, by identity."""
+        is_asked = type(one.guard) is Static and id(one.guard.wanted) in self.compared
+        return Condition(one.path, Is(one.guard.wanted)) if is_asked else one
+
+    def _beside_contents(self, array: np.ndarray) -> list[Condition]:
+        """The conditions of an array beside its contents, which need no comparison where nobody can
+        write to it."""
+        path = self.path_of(array)
+        if can_change(array):
+            dtype, shape = HasDtype(array.dtype), HasShape(array.shape)
+            return [Condition(path, dtype), Condition(path, shape)]
+        self.contents.pop(id(array), None)
+        writeable = AccessPath(owner_of(array)).attribute("flags").attribute("writeable")
+        return [Condition(writeable, Is(False))]
+
+
+def is_plain(kind: type) -> bool:
+    """Return whether objects of a class have nothing in them that changes."""
+    if kind in _PLAIN:
+        return True
+    is_recorded = hasattr(kind, "__tracejit_record__") or hasattr(kind, "__tracejit_sparse__")
+    if issubclass(kind, np.generic) or is_recorded:
+        _PLAIN.add(kind)
+        return True
+    return False
+
+
+def guard_of(value: Any) -> Guard:
+    """The guard of a value that is read: numbers and text by value, all else by identity."""
+    kind = type(value)
+    if kind not in ATOMS and not issubclass(kind, np.generic):
+        return Is(value)
+    is_single = value is None or kind is bool
+    return same_value(value) if is_single or value != value else Static(value)
+
+
+def key_of(key: Any) -> Any:
+    """A key that tells keys apart without a question to their classes."""
+    kind = type(key)
+    if kind in ATOMS:
+        return key
+    if kind is tuple and all(type(one) in ATOMS for one in key):
+        return key
+    return Identity(key)
+
+
+class Identity:
+    """An object as a key, by its identity."""
+
+    __slots__ = ("o",)
+
+    def __init__(self, o: Any) -> None:
+        """Hold `o`."""
+        self.o = o
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Identity and other.o is self.o
+
+    def __hash__(self) -> int:
+        return id(self.o)
+
+
+def is_users(thing: Any) -> bool:
+    """Return whether a class or function was written by the user, or in a library whose code is
+    read."""
+    return not is_foreign_module(module_name(thing))

@@ -1,0 +1,86 @@
+"""Operators that note what converted code reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tracejit.convert.operators import PLAIN, Operators
+from tracejit.trace.convert.routes import observed, observer
+from tracejit.trace.guards.conditions import Guards
+from tracejit.trace.reads.calls import Calls
+from tracejit.trace.reads.check import compiled
+from tracejit.trace.reads.notes import is_users
+from tracejit.trace.reads.rules import RULES
+
+
+@contextmanager
+def following(kept: Collection[tuple[int, str]] = ()) -> Iterator[list[Reader]]:
+    """The readers of the recordings that this thread begins in the block. A kernel itself writes
+    the attributes that are `kept`, by the id of the object and the name."""
+    readers: list[Reader] = []
+
+    def follow() -> Reader:
+        readers.append(Reader())
+        return readers[-1]
+
+    with observed(follow):
+        yield readers
+    for reader in readers:
+        reader.settle(kept)
+
+
+class Reader(Calls):
+    """The reads of one recording."""
+
+    rules = RULES
+
+    def operators(self) -> Operators:
+        """The operators by which they are noted."""
+        return OPERATORS
+
+    def identical(self, a: Any, b: Any, /) -> bool:
+        """Ask `a is b`: numbers and text, too, are noted by their identity."""
+        self.compared.update((id(a), id(b)))
+        return a is b
+
+    def context(self, o: Any, /) -> Any:
+        """Announce that Python enters and leaves a context."""
+        if is_users(type(o)) or not self.is_made(o):
+            self.hand(o)
+        return o
+
+    def begin(self, python: Any, arguments: Iterable[Any] = ()) -> Any:
+        """The function that is recorded, as it runs converted."""
+        self.given(arguments)
+        self.learn(python)
+        return self.call(python)
+
+    def guard(self) -> Guards | None:
+        """All that was read, as one function; None where nothing was."""
+        self.settle(())
+        return compiled(self.all())
+
+    def forget(self) -> None:
+        """Let go of all that was read; guards that were made keep what they compare."""
+        for kept in vars(self).values():
+            if isinstance(kept, dict):
+                kept.clear()
+
+
+def _noting(kind: str, method: str) -> Callable[..., Any]:
+    """The operator of a kind, which asks the reader of the recording that runs. It is the same for
+    all recordings, so their converted code is equal, and what is known of its loops holds on."""
+    plain = getattr(PLAIN, kind)
+
+    def operator(*operands: Any) -> Any:
+        reader = observer()
+        return plain(*operands) if reader is None else getattr(reader, method)(*operands)
+
+    return operator
+
+
+_METHODS = {"enter": "context", "match": "operand"}
+_KINDS = PLAIN.given().keys() - {"site"}  # each call is noted
+OPERATORS = Operators(**{kind: _noting(kind, _METHODS.get(kind, kind)) for kind in _KINDS})

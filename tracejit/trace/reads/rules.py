@@ -1,0 +1,269 @@
+"""Rules of builtins: those that read what they are given in a way of their own, and those that call
+the user's code."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import operator
+import os
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from tracejit.trace.guards.access_paths import ATTRIBUTE, PathStep
+from tracejit.trace.reads.attributes import IN_CLASS, dict_of, lookup
+from tracejit.trace.reads.calls import Calls
+from tracejit.trace.reads.containers import CONTAINERS, holds_recorded
+from tracejit.trace.reads.notes import MISSING, is_plain, is_users
+
+_NEW = frozenset((list, dict, set, sorted))
+_ANSWER = PathStep(
+    lambda held, asked: asked[0](held, asked[1]),
+    lambda held, asked, bind: f"{bind(asked[0])}({held}, {bind(asked[1])})",
+    lambda held, asked: f"{asked[0].__name__}({held}, ...)",
+)
+_HAS = PathStep(
+    hasattr,
+    lambda held, word, bind: f"{bind(hasattr)}({held}, {word!r})",
+    lambda held, word: f"{held}.{word}",
+)
+
+
+def _getattr(reads: Calls, o: Any, word: str, /, *default: Any) -> Any:
+    try:
+        return reads.attribute(o, word)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+
+
+def _hasattr(reads: Calls, o: Any, word: str, /) -> bool:
+    own = None if isinstance(o, type) or is_plain(type(o)) else dict_of(o)
+    if own is not None and word in own and lookup(type(o), word) is MISSING:
+        return bool(reads.is_made(o) or reads.wrote(o, word) or reads.note(o, _HAS, word, True))
+    try:
+        reads.attribute(o, word)
+    except AttributeError:
+        return False
+    return True
+
+
+def _setattr(reads: Calls, o: Any, word: str, value: Any, /) -> None:
+    setattr(reads.store(o, word), word, value)
+
+
+def _delattr(reads: Calls, o: Any, word: str, /) -> None:
+    delattr(reads.update(o, word), word)
+
+
+def _len(reads: Calls, o: Any, /) -> int:
+    method = reads.special(o, "__len__")
+    if method is not None:
+        return int(reads.called(method)(o))
+    if type(o) is np.ndarray:
+        return len(o)
+    if isinstance(o, CONTAINERS):
+        reads.note_length(o)
+    else:
+        reads.hand(o)
+    return len(o)
+
+
+def _isinstance(reads: Calls, o: Any, classes: Any, /) -> bool:
+    reads.note_type(o)
+    return _asked(reads, isinstance, "__instancecheck__", o, classes)
+
+
+def _issubclass(reads: Calls, cls: Any, classes: Any, /) -> bool:
+    if isinstance(cls, type) and is_users(cls):
+        reads.note(cls, ATTRIBUTE, "__mro__", cls.__mro__)
+    return _asked(reads, issubclass, "__subclasscheck__", cls, classes)
+
+
+def _asked(reads: Calls, ask: Any, word: str, o: Any, classes: Any) -> bool:
+    """Ask about a class, the user's own metaclass by its converted method, and ABCs again in each
+    guard."""
+    answer = False
+    for cls in classes if isinstance(classes, tuple) else (classes,):
+        method = lookup(type(cls), word)
+        if type(method) is FunctionType and is_users(method):
+            reads.note(type(cls), IN_CLASS, word, method)
+            answer = bool(reads.called(method)(cls, o))
+        else:
+            answer = ask(o, cls)
+            is_asked_again = type(cls) is not type and not is_plain(type(o))
+            if is_asked_again and not reads.is_made(o):
+                reads.note(o, _ANSWER, (ask, cls), answer)
+        if answer:
+            break
+    return answer
+
+
+def _type(reads: Calls, o: Any, /, *more: Any, **kwargs: Any) -> Any:
+    reads.note_type(o)
+    return type(o, *more, **kwargs) if more else type(o)
+
+
+def _partial(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
+    make: Callable[..., Any] = functools.partial
+    return reads.made(make(*args, **kwargs))
+
+
+def _bool(reads: Calls, /, *o: Any) -> bool:
+    for word in ("__bool__", "__len__"):
+        method = reads.special(o[0], word) if o else None
+        if method is not None:
+            return bool(reads.called(method)(*o))
+    return bool(*map(reads.truth, o))
+
+
+def _vars(reads: Calls, /, *o: Any) -> Any:
+    if not o:
+        return sys._getframe(1).f_locals
+    has = hasattr(o[0], "__dict__")
+    return reads.attribute(o[0], "__dict__") if has else vars(*o)
+
+
+def _dir(reads: Calls, /, *o: Any) -> Any:
+    if not o:
+        return sorted(sys._getframe(1).f_locals)
+    reads.walk(o[0])
+    return dir(*o)
+
+
+def _environment(reads: Calls, /, *args: Any) -> Any:
+    reads.note_environment()
+    return os.getenv(*args)
+
+
+def _copied(copied: Callable[..., Any]) -> Any:
+    def rule(reads: Calls, o: Any, /, *more: Any) -> Any:
+        reads.hand(o)
+        result = copied(o, *more)
+        return result if result is o else _made_within(reads, result)
+
+    return rule
+
+
+def _made_within(reads: Calls, o: Any, depth: int = 0) -> Any:
+    """Know a copy, and the copies in it, to be made."""
+    if is_plain(type(o)) or id(o) in reads.known or depth > 8 or isinstance(o, type):
+        return o
+    reads.made(o)
+    inside = [*o.values()] if isinstance(o, dict) else [*o] if isinstance(o, CONTAINERS) else []
+    for one in (*inside, *(dict_of(o) or {}).values()):
+        _made_within(reads, one, depth + 1)
+    return o
+
+
+def _by_method(builtin: Callable[..., Any], *words: str) -> Any:
+    """The rule of a builtin that leaves all to a special method."""
+
+    def rule(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
+        for word in words if args else ():
+            method = reads.special(args[0], word)
+            if method is not None:
+                return reads.called(method)(*args, **kwargs)
+        reads.shows = reads.shows or builtin in (str, repr, format)
+        for one in args:
+            reads.hand(one)
+        return builtin(*args, **kwargs)
+
+    return rule
+
+
+def _over(builtin: Callable[..., Any], is_deep: bool = False) -> Any:
+    """The rule of a builtin that goes through what it is given, and calls a `key`."""
+
+    def rule(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("key") is not None:
+            kwargs["key"] = reads.called(kwargs["key"])
+        is_choice = builtin in (min, max) and len(args) > 1
+        for one in args if is_deep else ():
+            if isinstance(one, CONTAINERS) or (is_choice and "key" not in kwargs):
+                reads.hand(one, holds_recorded(args))
+        is_called = builtin is iter and len(args) > 1
+        given = args if is_choice or is_called else [reads.iterate(one, 1) for one in args]
+        for one in args if builtin in (list, tuple) else ():
+            if reads.special(one, "__len__") is not None:  # Python asks for a hint
+                with contextlib.suppress(TypeError):
+                    _len(reads, one)
+        result = builtin(*given, **kwargs)
+        return reads.made(result) if builtin in _NEW else result
+
+    return rule
+
+
+def _calling(builtin: Callable[..., Any]) -> Any:
+    """The rule of a builtin whose first argument is called for elements of the others."""
+
+    def rule(reads: Calls, function: Any, /, *args: Any) -> Any:
+        for one in args:
+            if isinstance(one, CONTAINERS):
+                for element in one:
+                    reads.iterate(element, 1) if type(element) in (list, dict) else None
+        given = [reads.iterate(one, 1) for one in args]
+        return builtin(function if function is None else reads.called(function), *given)
+
+    return rule
+
+
+def _dict(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
+    for one in args:
+        reads.expand(one) if isinstance(one, CONTAINERS) else reads.hand(one)
+        if isinstance(one, (list, tuple)):
+            reads.iterate(one, 2)
+    return reads.made(dict(*args, **kwargs))
+
+
+def _operation(function: Callable[..., Any]) -> Any:
+    name = function.__name__
+    return lambda reads, /, *operands: reads.operate(name, *operands)
+
+
+RULES: dict[Any, Callable[..., Any]] = {
+    getattr: _getattr,
+    hasattr: _hasattr,
+    setattr: _setattr,
+    delattr: _delattr,
+    len: _len,
+    isinstance: _isinstance,
+    issubclass: _issubclass,
+    type: _type,
+    bool: _bool,
+    vars: _vars,
+    dir: _dir,
+    dict: _dict,
+    id: lambda reads, o, /: id(o),
+    callable: lambda reads, o, /: callable(reads.note_type(o) or o),
+    functools.partial: _partial,
+    os.getenv: _environment,
+    copy.copy: _copied(copy.copy),
+    copy.deepcopy: _copied(copy.deepcopy),
+    operator.getitem: lambda reads, o, key, /: reads.item(o, key),
+    operator.contains: lambda reads, o, x, /: reads.contains(x, o),
+    **{one: _over(one) for one in (list, tuple, enumerate, zip, reversed, iter)},
+    **{one: _over(one, True) for one in (set, frozenset, sorted, min, max, sum, any, all)},
+    **{one: _calling(one) for one in (map, filter, functools.reduce)},
+    **{
+        getattr(operator, name): _operation(getattr(operator, name))
+        for name in "add sub mul truediv floordiv mod pow matmul neg pos eq ne lt le gt ge".split()
+    },
+    str: _by_method(str, "__str__", "__repr__"),
+    repr: _by_method(repr, "__repr__"),
+    format: _by_method(format, "__format__", "__str__", "__repr__"),
+    float: _by_method(float, "__float__", "__index__"),
+    int: _by_method(int, "__int__", "__index__"),
+    complex: _by_method(complex, "__complex__", "__float__", "__index__"),
+    abs: _by_method(abs, "__abs__"),
+    round: _by_method(round, "__round__"),
+    hash: _by_method(hash, "__hash__"),
+    next: _by_method(next, "__next__"),
+}
+"""The rules of builtins, by the very function or class."""
