@@ -1,7 +1,7 @@
 """Random graphs, recorded step by step: views of views, broadcasts, reductions, values used again
 or returned twice. What an optimiser must not get wrong shows in them sooner than in real code.
 
-`compiled` turns the plan of one into a function; `assert_same` compares to the bit.
+`compiled` turns the plan of one into a function.
 """
 
 from __future__ import annotations
@@ -125,20 +125,6 @@ def _step(random: Random, tensors: Sequence[Any]) -> Any:
         return random.choice(VIEWS)(one)
     except (ValueError, TypeError, IndexError, AttributeError, ZeroDivisionError):
         return None
-
-
-def assert_same(expected: Any, found: Any) -> None:
-    """Equal to the bit, but for the sign of a nan; the same dtype, shape and class."""
-    assert type(found) is type(expected)
-    if isinstance(expected, (np.ndarray, np.generic)):
-        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_array_equal(found, expected)
-    if np.asarray(expected).dtype.kind in "fc":
-        for part in (np.real, np.imag):
-            there = ~np.isnan(part(expected))
-            np.testing.assert_array_equal(
-                np.signbit(part(found))[there], np.signbit(part(expected))[there]
-            )
 
 
 def compiled(plan: Plan) -> ModuleType:

@@ -11,7 +11,6 @@ replaced by their continuation, so that complex step gives derivatives to the la
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import linecache
 import re
@@ -25,6 +24,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.support.compare import assert_same
 from tracejit.scipy import special
 
 MARGIN = 0.02
@@ -126,35 +126,6 @@ class Program:
     def in_float32(self) -> list[Any]:
         """The arguments with float32 in place of float64 arrays and NumPy scalars."""
         return [_as_float32(value) for value in self.values]
-
-
-def assert_same(found: Any, expected: Any, bound: float = 0.0) -> None:
-    """The same bits in the same types, through containers; with a `bound`, numbers may differ by as
-    much, relative to the largest."""
-    assert type(found) is type(expected), (found, expected)
-    if isinstance(expected, dict):
-        assert list(found) == list(expected)
-        found, expected = tuple(found.values()), tuple(expected.values())
-    if dataclasses.is_dataclass(expected):
-        names = [field.name for field in dataclasses.fields(expected)]
-        found, expected = [[getattr(one, name) for name in names] for one in (found, expected)]
-    if isinstance(expected, (list, tuple)):
-        assert len(found) == len(expected)
-        for mine, numpys in zip(found, expected, strict=True):
-            assert_same(mine, numpys, bound)
-    elif isinstance(expected, (np.ndarray, np.generic)):
-        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-        if bound and expected.dtype.kind == "f":
-            scale = np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected)) + 1.0
-            np.testing.assert_allclose(found, expected, rtol=0.0, atol=bound * scale)
-            return
-        np.testing.assert_array_equal(found, expected)
-        if expected.dtype.kind in "fc":
-            for part in (np.real, np.imag):
-                signs = [np.signbit(part(one)) | np.isnan(part(one)) for one in (found, expected)]
-                np.testing.assert_array_equal(*signs)
-    else:
-        assert repr(found) == repr(expected)
 
 
 def _shown(value: Any) -> str:

@@ -23,6 +23,7 @@ import pytest
 import tracejit as tj
 from tests.against_exact import all_close
 from tests.by_day import by_day
+from tests.support.compare import assert_same
 from tests.test_optimisations import TOGETHER, only
 from tracejit.runtime import blas
 from tracejit.trace.structure.trees import flatten
@@ -243,16 +244,10 @@ def test_eight_threads(name: str) -> None:
         found = list(pool.map(work, range(8)))
     for k, results in enumerate(found):
         for result in results[:8]:
-            equal(result, shared)
+            assert_same(result, shared)
         for result in results[8:]:
-            equal(result, expected[k])
+            assert_same(result, expected[k])
     own(found, [made.w, made.x])
-
-
-def equal(found: Any, expected: Any) -> None:
-    """The same to the bit."""
-    for one, other in zip(flatten(found)[0], flatten(expected)[0], strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 @every
@@ -308,10 +303,10 @@ def test_a_call_in_the_middle_of_a_call() -> None:
 
     with warned_by(lambda: inner.append(function(w, x))):
         found = function(w, zero)
-    equal(found, expected_of_zero)
+    assert_same(found, expected_of_zero)
     assert inner
     for one in inner:
-        equal(one, expected)
+        assert_same(one, expected)
 
 
 def test_functions_that_call_themselves() -> None:
@@ -349,7 +344,7 @@ def test_exceptions_in_the_middle(raised: type[BaseException]) -> None:
         with warnings.catch_warnings(), pytest.raises(RuntimeWarning):
             warnings.simplefilter("error")
             function(w, zero)
-        equal(function(w, x), expected)
+        assert_same(function(w, x), expected)
     assert (library.get_threads() if library else 0) == before
 
 
@@ -416,9 +411,9 @@ def test_a_fork_while_others_compute(name: str) -> None:
         thread.start()
     try:
         for _ in range(by_day(1, 3)):
-            equal(in_child(lambda: made.optimised(made.w, made.x)), expected)
+            assert_same(in_child(lambda: made.optimised(made.w, made.x)), expected)
     finally:
         ended.set()
         for thread in threads:
             thread.join(SECONDS)
-    equal(made.optimised(made.w, made.x), expected)
+    assert_same(made.optimised(made.w, made.x), expected)

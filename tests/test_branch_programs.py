@@ -26,7 +26,8 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.programs import ANALYTIC, COMPLEX_STEP, assert_same
+from tests.programs import ANALYTIC, COMPLEX_STEP
+from tests.support.compare import assert_same
 from tracejit.specialise.fallback import Fallback
 
 pytestmark = [

@@ -13,8 +13,8 @@ import pytest
 
 import tracejit as tj
 from tests.captured.table import PROGRAMS
-from tests.programs import assert_same
 from tests.rows import each_row
+from tests.support.compare import assert_same
 from tracejit.support.errors import LeakedTensorError
 
 for path in sorted((Path(__file__).parent / "captured").glob("*.py")):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
 
 X = np.array([1.0, -2.0, 0.5])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tracejit.trace.structure.trees import flatten, unflatten
 
 X = np.array([1.0, 2.0, 3.0])

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.programs import Program, assert_same, programs
+from tests.programs import Program, programs
+from tests.support.compare import assert_same
 
 FEW = settings(
     max_examples=by_day(10, 60),

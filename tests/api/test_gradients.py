@@ -14,8 +14,8 @@ import pytest
 from scipy.optimize import minimize
 
 import tracejit as tj
-from tests.programs import assert_same
 from tests.rows import each_row
+from tests.support.compare import assert_same, close
 from tracejit.support.errors import GradientError, NoGradientError
 
 X = np.array([[1.0, -2.0, 3.5], [0.25, 0.5, -0.75]])
@@ -32,13 +32,6 @@ class Point(NamedTuple):
 class Layer:
     w: Any
     b: Any
-
-
-def close(found: Any, expected: Any) -> None:
-    """The same to rounding, in shape and dtype exactly."""
-    assert np.shape(found) == np.shape(expected)
-    assert np.asarray(found).dtype == np.asarray(expected).dtype
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
 
 
 # Which arguments, and in which form the answer comes

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same, close
 from tracejit.support.errors import ArgumentError, RuleError, RuleTypeError, ValueNeededError
 
 X = np.array([1.0, -2.0, 0.5])
@@ -31,13 +31,6 @@ class Pair(NamedTuple):
 class Weights:
     w: Any
     b: Any
-
-
-def close(found: Any, expected: Any) -> None:
-    """The same to rounding, in shape and dtype exactly."""
-    assert np.shape(found) == np.shape(expected)
-    assert np.asarray(found).dtype == np.asarray(expected).dtype
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
 
 
 exactly = partial(tj.function, exact=True)

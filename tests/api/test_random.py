@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
 from tests.rows import each_row
+from tests.support.compare import assert_same
 from tests.trace.recording.test_generators import CALLS, IN_PLACE, ON_ARGUMENTS, state
 from tracejit.support.errors import InPlaceError, UnsupportedError
 

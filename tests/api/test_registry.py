@@ -15,7 +15,7 @@ import pytest
 
 import tracejit as tj
 from tests.eager.test_accumulator import moved, refused
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tests.test_corners import check, drained, error_everywhere, everywhere
 from tracejit.ops.base.op import DIRECT, HANDLERS
 from tracejit.support.errors import (

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.compare import close
 from tracejit.support.errors import ArgumentError, GradientError, RuleTypeError, SeedError
 
 X = np.array([0.5, -1.0, 2.0])
@@ -47,14 +48,6 @@ def energy(x: Any, y: Any, k: Any = 2.0) -> Any:
 def clipped(x: Any) -> Any:
     """The identity, whose rule is not linear."""
     return x * 1.0, lambda upstream: np.clip(upstream, -1.0, 1.0)
-
-
-def close(found: Any, expected: Any) -> None:
-    """The same to rounding, in type, shape and dtype exactly."""
-    assert type(found) is type(expected)
-    assert np.shape(found) == np.shape(expected)
-    assert np.asarray(found).dtype == np.asarray(expected).dtype
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
 
 
 # Which arguments, for every transform that takes a function and answers one

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.compare import close
 from tracejit.support.errors import NoGradientError, ValueNeededError
 
 X = np.arange(6.0).reshape(3, 2) + 0.5
@@ -18,10 +19,6 @@ W = np.array([0.3, -0.7])
 def rows(f: Callable[..., Any], *wholes: Any) -> np.ndarray:
     """The function of one element after the other."""
     return np.stack([f(*row) for row in zip(*wholes, strict=True)])
-
-
-def close(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
 
 
 # Custom gradients

@@ -16,7 +16,7 @@ import pytest
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tracejit.cache.store import CacheWarning
 from tracejit.support.errors import KernelError
 

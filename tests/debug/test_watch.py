@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.compare import assert_same_bits
 from tests.test_golden import PROGRAMS
 from tracejit.compiler.kernel import Kernel
 from tracejit.debug.switch import SWITCH
@@ -33,19 +34,6 @@ def gradient(f: Callable[..., Any], *arrays: Any, **words: Any) -> Kernel:
     return tj.value_and_grad(tj.function(f, cache=False, **words)).kernel(*arrays)
 
 
-def same(found: Any, expected: Any) -> None:
-    """Assert equal bits, in tuples."""
-    if isinstance(expected, tuple):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            same(one, other)
-    elif isinstance(expected, np.ndarray | np.generic):
-        assert type(found) is type(expected) and found.dtype == expected.dtype
-        assert found.tobytes() == expected.tobytes()
-    else:
-        assert found == expected
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_golden_kernels_answer_the_same_bits(name: str) -> None:
     kernel = PROGRAMS[name].kernel()
@@ -57,10 +45,10 @@ def test_golden_kernels_answer_the_same_bits(name: str) -> None:
         arrays.append(np.asarray(drawn, kind.dtype)[()])
     checked = kernel.checked()
     plain = kernel.forward(*arrays)
-    same(checked.forward(*arrays), plain)
+    assert_same_bits(checked.forward(*arrays), plain)
     if "gradient" in kernel.signature:
-        same(checked.value_and_grad(*arrays), kernel.value_and_grad(*arrays))
-        same(checked.backward(plain[1]), kernel.backward(plain[1]))
+        assert_same_bits(checked.value_and_grad(*arrays), kernel.value_and_grad(*arrays))
+        assert_same_bits(checked.backward(plain[1]), kernel.backward(plain[1]))
     assert checked.source == kernel.source
 
 
@@ -79,7 +67,7 @@ def test_a_mixed_program_answers_the_same_bits() -> None:
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(6, 4)), rng.normal(size=(4, 4)) + 4 * np.eye(4)
     kernel = tj.value_and_grad(tj.function(mixed, cache=False), (0, 1)).kernel(x, w)
-    same(kernel.checked().value_and_grad(x, w), kernel.value_and_grad(x, w))
+    assert_same_bits(kernel.checked().value_and_grad(x, w), kernel.value_and_grad(x, w))
 
 
 def test_tiles_answer_the_same_bits_and_are_checked() -> None:
@@ -90,7 +78,7 @@ def test_tiles_answer_the_same_bits_and_are_checked() -> None:
     kernel = gradient(tiled, x, threads=2)
     assert "in_turn(tile_1" in kernel.source
     checked = kernel.checked()
-    same(checked.value_and_grad(x), kernel.value_and_grad(x))
+    assert_same_bits(checked.value_and_grad(x), kernel.value_and_grad(x))
     x[800_000] = -800.0
     with pytest.raises(NonFiniteError, match="exp"):
         checked.value_and_grad(x)
@@ -102,7 +90,7 @@ def test_loops_are_checked_in_each_step() -> None:
 
     kernel = gradient(grown, X)
     assert "for " in kernel.source
-    same(kernel.checked().forward(X * 0.05), kernel.forward(X * 0.05))
+    assert_same_bits(kernel.checked().forward(X * 0.05), kernel.forward(X * 0.05))
     with pytest.raises(NonFiniteError, match="inf in 3 elements") as caught:
         kernel.checked().value_and_grad(X * 1e3 + 1.0)
     assert "e+30" in str(caught.value), "the range of the last step that was finite"
@@ -144,7 +132,7 @@ def test_a_gradient_that_is_not_finite_while_the_value_is() -> None:
     with pytest.raises(NonFiniteError, match=r"^the value is 3, but the gradient") as caught:
         kernel.checked().value_and_grad(X)
     assert "0 to 2" in str(caught.value)
-    same(kernel.checked().forward(X), kernel.forward(X))
+    assert_same_bits(kernel.checked().forward(X), kernel.forward(X))
 
 
 def halves(kernel: Kernel) -> Callable[..., Any]:
@@ -187,7 +175,7 @@ def test_a_residual_that_is_not_finite_is_named() -> None:
 def test_nan_on_purpose_is_no_event(function: Callable[..., Any]) -> None:
     x = np.array([1.0, np.nan, 3.0])
     kernel = gradient(function, x)
-    same(kernel.checked().value_and_grad(x), kernel.value_and_grad(x))
+    assert_same_bits(kernel.checked().value_and_grad(x), kernel.value_and_grad(x))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +189,7 @@ def test_nan_on_purpose_is_no_event(function: Callable[..., Any]) -> None:
 )
 def test_infinite_constants_are_no_event(function: Callable[..., Any]) -> None:
     kernel = tj.function(function, cache=False).kernel(X)
-    same(kernel.checked().forward(X), kernel.forward(X))
+    assert_same_bits(kernel.checked().forward(X), kernel.forward(X))
 
 
 def test_infinities_that_cancel_are_an_event() -> None:
@@ -218,7 +206,7 @@ def test_the_side_that_where_leaves_out_is_an_event_but_not_with_results_only() 
     kernel = gradient(masked, X)
     with pytest.raises(NonFiniteError, match=r"^log"):
         kernel.checked().forward(X)
-    same(kernel.checked(results_only=True).value_and_grad(X), kernel.value_and_grad(X))
+    assert_same_bits(kernel.checked(results_only=True).value_and_grad(X), kernel.value_and_grad(X))
 
 
 def test_a_kernel_that_a_callback_calls_is_not_checked_with_the_one_around_it() -> None:

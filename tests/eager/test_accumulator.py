@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same, close
 from tracejit.support.errors import (
     LeakedTensorError,
     NoGradientError,
@@ -86,13 +86,6 @@ def refused(f: Program, *xs: Any) -> Exception:
             errors.append(caught.value)
     assert {(type(error), str(error)) for error in errors} == {(type(errors[0]), str(errors[0]))}
     return errors[0]
-
-
-def close(found: Any, expected: Any) -> None:
-    """The same to rounding, in shape and dtype exactly."""
-    assert np.shape(found) == np.shape(expected)
-    assert np.asarray(found).dtype == np.asarray(expected).dtype
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
 
 
 def test_the_driver_sees_what_differs() -> None:

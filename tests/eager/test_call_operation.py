@@ -17,7 +17,8 @@ from hypothesis import given, settings
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.programs import Program, assert_same, programs
+from tests.programs import Program, programs
+from tests.support.compare import assert_same, close
 from tracejit.eager import call_operation
 from tracejit.ir.graph import Graph
 from tracejit.specialise import results
@@ -52,15 +53,6 @@ class Pair(NamedTuple):
 class Weights:
     w: Any
     b: Any
-
-
-def close(found: Any, expected: Any) -> None:
-    """The same to rounding, in shape and dtype exactly."""
-    array = found.numpy() if isinstance(found, (tj.Tensor, tj.Variable)) else np.asarray(found)
-    wanted = np.asarray(expected)
-    assert array.shape == wanted.shape
-    assert array.dtype == wanted.dtype
-    np.testing.assert_allclose(array, wanted, rtol=1e-13, atol=1e-14)
 
 
 def gradients(f: Callable[..., Any], sources: Any, *args: Any) -> Any:

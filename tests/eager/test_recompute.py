@@ -22,7 +22,7 @@ import pytest
 import tracejit as tj
 from tests.benchmarks.recompute import MOST_MEMORY, arguments, measure, peak
 from tests.by_day import some_by_day
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
 from tracejit.support.errors import InPlaceError, NoGradientError, TracejitError
 from tracejit.trace.recording.eager import EAGER

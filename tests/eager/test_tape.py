@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.compare import close
 from tracejit.eager.targets import UnconnectedGradients, wants_zeros
 from tracejit.support.errors import (
     LeakedTensorError,
@@ -37,15 +38,6 @@ class Pair(NamedTuple):
 class Weights:
     w: Any
     b: Any
-
-
-def close(found: Any, expected: Any) -> None:
-    """The same to rounding, in shape and dtype exactly."""
-    array = found.numpy() if isinstance(found, tj.Tensor) else np.asarray(found)
-    wanted = np.asarray(expected)
-    assert array.shape == wanted.shape
-    assert array.dtype == wanted.dtype
-    np.testing.assert_allclose(array, wanted, rtol=1e-13, atol=1e-14)
 
 
 def taped(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -355,7 +347,7 @@ def test_the_jacobian_has_the_shape_of_target_and_source(
         return tape.jacobian(y, x)
 
     for found in (program(tj.constant(start)), tj.function(program)(start)):
-        close(found, np.cos(start) * weights)
+        close(found, np.asarray(np.cos(start) * weights))
 
 
 def test_jacobians_of_several_sources() -> None:

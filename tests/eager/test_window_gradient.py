@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.programs import Program, assert_same, programs
+from tests.programs import Program, programs
+from tests.support.compare import assert_same, close
 from tracejit.eager import window_gradient
 from tracejit.support.memo import Table
 
@@ -36,15 +37,6 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(window_gradient, "_compiled", Table())
     monkeypatch.setattr(window_gradient, "make_kernel", counted)
     return made
-
-
-def close(found: Any, expected: Any) -> None:
-    """The same to rounding, in shape and dtype exactly."""
-    array = found.numpy() if isinstance(found, (tj.Tensor, tj.Variable)) else np.asarray(found)
-    wanted = np.asarray(expected)
-    assert array.shape == wanted.shape
-    assert array.dtype == wanted.dtype
-    np.testing.assert_allclose(array, wanted, rtol=1e-13, atol=1e-14)
 
 
 def gradient(f: Callable[..., Any], *args: Any, **options: Any) -> Any:

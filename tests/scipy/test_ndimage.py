@@ -9,7 +9,7 @@ import scipy.ndimage
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tracejit.scipy import ndimage
 
 RNG = np.random.default_rng(5)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tracejit.runtime.identity import NotApart
 from tracejit.specialise.arguments import (
     check_containers,

@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import interpret
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tracejit.autodiff.request.request import Request, rebuild
 from tracejit.specialise.callee import Callee, Form
 from tracejit.support.errors import ArityError, GradientError, TracejitError

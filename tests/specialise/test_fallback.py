@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
 from tests.specialise.pieces import Pieces, pieces
+from tests.support.compare import assert_same
 from tracejit.autodiff.request.request import Request
 from tracejit.runtime.identity import NotApart
 from tracejit.specialise.callee import Form

@@ -20,8 +20,8 @@ import pytest
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.programs import assert_same
 from tests.rows import each_row
+from tests.support.compare import assert_same
 from tracejit.support.errors import ArgumentError, ArityError, LeakedTensorError, ValueNeededError
 
 

@@ -18,16 +18,13 @@ from joblib.externals.loky import get_reusable_executor
 
 import tracejit as tj
 from tests import workers
+from tests.support.compare import close
 from tracejit.ops.base.op import OPS
 from tracejit.support.errors import KernelError, ValueNeededError
 
 W = np.array([0.5, -1.0, 2.0])
 X = np.arange(6.0).reshape(2, 3) / 8.0
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
-
-
-def close(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def sent(thing: Any, protocol: int = pickle.HIGHEST_PROTOCOL) -> Any:

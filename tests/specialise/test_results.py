@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
 from tests.rows import each_row
+from tests.support.compare import assert_same
 from tracejit.support.errors import ArgumentError
 
 X = np.array([1.0, -2.0, 0.5])

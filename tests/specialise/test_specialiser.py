@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.programs import assert_same
 from tests.specialise.pieces import pieces
+from tests.support.compare import assert_same
 from tracejit.autodiff.request.request import Request
 from tracejit.runtime.dispatch import MISS
 from tracejit.specialise.callee import Form

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
 from tests.specialise.pieces import trace_request, tracer
+from tests.support.compare import assert_same
 from tracejit.compiler.kernel import make_kernel
 from tracejit.ir.sizes import Sizes
 from tracejit.specialise.callee import Callee

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tests.tensorflow.modes import plain
 from tests.tensorflow.namespace import tf
 

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
 from tests.rows import each_row
+from tests.support.compare import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
 from tests.tensorflow.namespace import V, c
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from tests.by_day import some_by_day
-from tests.programs import assert_same
 from tests.rows import each_row
+from tests.support.compare import assert_same
 from tests.tensorflow.modes import MODES, Failure, outcome
 
 RECORDS = json.loads((Path(__file__).parent / "programs.json").read_text(encoding="utf-8"))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.graphs import assert_same
 from tests.interpret import run
+from tests.support.compare import assert_same
 from tracejit.autodiff.partition.partition import Partition, partition
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.ir.graph import Constant, Graph, Value

@@ -11,20 +11,13 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same, close
 from tracejit.autodiff.request.request import Request, selected
 from tracejit.support.errors import GradientError, LeakedTensorError
 
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])
 ONE = np.ones(3)
-
-
-def close(found: Any, expected: Any) -> None:
-    """The same to rounding, in shape and dtype exactly."""
-    assert np.shape(found) == np.shape(expected)
-    assert np.asarray(found).dtype == np.asarray(expected).dtype
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
 
 
 # Requests

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
 from tracejit.ir.graph import Node
 from tracejit.ir.printer import print_graph

@@ -13,6 +13,7 @@ import tracejit as tj
 from tests.by_day import by_day
 from tests.interpret import interpret, record
 from tests.rows import each_row
+from tests.support.compare import assert_same_bits
 from tests.targets.numpy.lower.test_lower import normal, ops_of
 from tracejit.ir.verify import verify
 from tracejit.passes.algebra.rewrites import select_calls
@@ -40,16 +41,6 @@ def numbers(dtype: str, special: list[float], random: Any) -> list[Any]:
             for number in special:
                 array.reshape(-1)[random.randrange(array.size)] = number
     return arrays
-
-
-def assert_same_bits(found: Any, expected: Any) -> None:
-    """The same type, shape, and bytes."""
-    assert (type(found), found.dtype, found.shape) == (
-        type(expected),
-        expected.dtype,
-        expected.shape,
-    )
-    assert found.tobytes() == expected.tobytes()
 
 
 @settings(max_examples=by_day(50, 150), deadline=None)

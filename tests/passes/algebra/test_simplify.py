@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.graphs import SPECIAL, assert_same, random_graph, random_inputs
+from tests.graphs import SPECIAL, random_graph, random_inputs
 from tests.interpret import interpret
 from tests.rows import each_row
+from tests.support.compare import assert_same
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph, print_graph
 from tracejit.ir.types import PYTHON_TYPES, ArrayType

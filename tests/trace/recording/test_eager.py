@@ -20,6 +20,7 @@ import pytest
 
 import tracejit as tj
 from tests.by_day import by_day
+from tests.support.compare import same
 from tracejit.eager import window_gradient
 from tracejit.support.errors import (
     ArgumentError,
@@ -43,14 +44,6 @@ def nobody_watches_at_the_end() -> Iterator[None]:
     """No test leaves a tape open."""
     yield
     assert nobody_watches()
-
-
-def same(found: Any, expected: Any) -> None:
-    """Equal, of one shape and dtype."""
-    array = found.numpy() if isinstance(found, Tensor) else np.asarray(found)
-    wanted = np.asarray(expected)
-    assert (array.shape, array.dtype) == (wanted.shape, wanted.dtype)
-    np.testing.assert_array_equal(array, wanted)
 
 
 def refusal(kind: type[BaseException], f: Callable[[], Any]) -> Any:

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
 from tests.rows import each_row
+from tests.support.compare import assert_same
 from tracejit.support.errors import InPlaceError, UnsupportedError, ValueNeededError
 from tracejit.trace.recording.generators import draws
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tracejit.support.errors import LeakedTensorError
 
 X = np.array([1.0, 2.0, 3.0])

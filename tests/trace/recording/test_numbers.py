@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tracejit.support.errors import TracejitError
 
 pytestmark = [

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tracejit.trace.recording.recorded_matrix import RecordedMatrix, same_memory
 
 pytestmark = [

@@ -16,7 +16,7 @@ import scipy.stats
 
 import tracejit as tj
 import tracejit.scipy.linalg
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 
 VECTOR = np.arange(3.0)
 SPD = np.diag([4.0, 3.0, 2.0]) + 1.0

@@ -17,6 +17,7 @@ import pytest
 
 import tracejit as tj
 from tests.rows import each_row
+from tests.support.compare import array_of, same
 from tracejit.support.errors import ArgumentError, AssignError, InPlaceError, ValueNeededError
 from tracejit.trace.recording.variable import Ref
 
@@ -30,23 +31,6 @@ MODES: dict[str, Callable[[Any], Any]] = {"eager": lambda f: f, "compiled": tj.f
 def wrap(request: pytest.FixtureRequest) -> Any:
     """A program as it is, or compiled."""
     return MODES[request.param]
-
-
-def plain(leaf: Any) -> Any:
-    """The array of a Tensor or Variable."""
-    return leaf.numpy() if isinstance(leaf, (tj.Tensor, tj.Variable)) else np.asarray(leaf)
-
-
-def same(found: Any, expected: Any) -> None:
-    """Equal arrays of one shape and dtype; of tuples, each."""
-    if type(expected) in (tuple, list):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            same(one, other)
-        return
-    array, wanted = plain(found), np.asarray(expected)
-    assert (array.shape, array.dtype) == (wanted.shape, wanted.dtype)
-    np.testing.assert_array_equal(array, wanted)
 
 
 def refusal(kind: type[BaseException], f: Callable[[], Any]) -> Any:
@@ -461,7 +445,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
 def test_values_that_fit_are_converted(name: str, wrap: Any) -> None:
     start, value = VALUES[name]
     v = tj.Variable(start)
-    expected = np.asarray(plain(value), v.dtype)
+    expected = np.asarray(array_of(value), v.dtype)
     found = wrap(lambda: v.assign(value))()
     same(found, expected)
     same(v, expected)
@@ -677,7 +661,7 @@ def test_gradient_descent_is_the_same_in_a_function() -> None:
             return loss
 
         wrapped = mode(step)
-        losses = [plain(wrapped()) for _ in range(20)]
+        losses = [array_of(wrapped()) for _ in range(20)]
         found.append([*losses, w.numpy(), b.numpy()])
     for eager, compiled in zip(*found, strict=True):
         np.testing.assert_allclose(compiled, eager, rtol=1e-13, atol=1e-15)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tracejit.trace.structure.wrapped import has_wrapped_inside, is_labelled, is_of_dask, unwrapped
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")

@@ -12,8 +12,8 @@ import pytest
 import tracejit as tj
 import tracejit.numpy as tnp
 from tests.interpret import interpret, record
-from tests.programs import assert_same
 from tests.rows import each_row
+from tests.support.compare import assert_same
 from tracejit.ir.types import type_of
 from tracejit.support.errors import InPlaceError
 from tracejit.trace.structure.trees import map_tree

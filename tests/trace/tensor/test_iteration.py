@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tracejit.specialise.results import own
 from tracejit.trace.structure.trees import map_tree
 

@@ -11,8 +11,8 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import interpret, record, run
-from tests.programs import assert_same
 from tests.rows import each_row
+from tests.support.compare import assert_same
 from tracejit.ops.elementwise.weak import BINARY, UNARY
 from tracejit.support.errors import InPlaceError
 from tracejit.trace.tensor.operators import is_foreign, is_weak, method_of, refused

@@ -22,7 +22,7 @@ import tracejit as tj
 import tracejit.numpy as tnp
 from tests.by_day import by_day
 from tests.ops.program import extrapolated
-from tests.programs import assert_same
+from tests.support.compare import assert_same
 from tracejit.support.errors import InPlaceError
 
 FEW = settings(

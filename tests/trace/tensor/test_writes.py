@@ -18,6 +18,7 @@ import tracejit.numpy as tnp
 import tracejit.scipy.linalg
 from tests.by_day import by_day
 from tests.ops.program import extrapolated
+from tests.support.compare import assert_same
 from tracejit.support.errors import InPlaceError, TracejitError
 
 RNG = np.random.default_rng(4)
@@ -382,13 +383,6 @@ each_program = pytest.mark.parametrize(
 )
 
 
-def same(actual: Any, expected: Any) -> None:
-    """The same type, dtype, shape and bits."""
-    assert type(actual) is type(expected)
-    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_array_equal(actual, expected)
-
-
 def weights(y: Any) -> np.ndarray:
     """What results are weighed with for their derivative."""
     return np.cos(np.arange(np.size(y)) + 1.0).reshape(np.shape(y))
@@ -399,8 +393,8 @@ def test_a_recorded_function_does_what_numpy_does(f: Callable[[Any], Any], given
     recorded = tj.function(f, exact=True)
     for scale in (1.0, 2.0, 0.5):
         mine, plain = given * scale, given * scale
-        same(recorded(mine), f(plain))
-        same(mine, plain)
+        assert_same(recorded(mine), f(plain))
+        assert_same(mine, plain)
 
 
 @each_program
@@ -408,8 +402,8 @@ def test_an_eager_tensor_does_what_numpy_does(f: Callable[[Any], Any], given: An
     plain = given.copy()
     expected = f(plain)
     tensor = tj.constant(given)
-    same(np.asarray(f(tensor) * 1.0)[()], (expected * 1.0)[()])
-    same(np.asarray(tensor), plain)
+    assert_same(np.asarray(f(tensor) * 1.0)[()], (expected * 1.0)[()])
+    assert_same(np.asarray(tensor), plain)
 
 
 @each_program
@@ -422,7 +416,7 @@ def test_the_gradient_is_that_of_what_is_computed(f: Callable[[Any], Any], given
     assert abs(np.sum(found * direction) - slope) <= 1e-6 * max(1.0, abs(slope))
     plain = given.copy()
     assert value == pytest.approx(np.sum(f(plain) * w), rel=1e-12)
-    same(mine, plain)
+    assert_same(mine, plain)
     with tj.GradientTape() as tape:
         x = tj.constant(given)
         tape.watch(x)
@@ -463,7 +457,7 @@ def test_overlapping_arguments_are_numpys() -> None:
         mine, plain = make(), make()
         assert recorded(*mine) == written(*plain)
         for one, other in zip(mine, plain, strict=True):
-            same(one, other)
+            assert_same(one, other)
 
 
 def test_a_container_that_is_changed_is_pythons() -> None:
@@ -494,7 +488,7 @@ def test_the_gradient_by_overlapping_arguments_is_refused() -> None:
     z = np.ones(3)
     with pytest.raises(InPlaceError, match="shares memory with another"):
         tj.grad(written)(z, z)
-    same(z, np.ones(3))
+    assert_same(z, np.ones(3))
 
 
 def test_an_argument_without_elements_overlaps_nothing() -> None:
@@ -570,7 +564,7 @@ def test_results_of_a_nested_function_share_no_memory() -> None:
     expected = f(X)
     for found in (tj.function(f, exact=True)(X), [np.array(v) for v in f(tj.constant(X))]):
         for mine, numpys in zip(found, expected, strict=True):
-            same(mine, numpys)
+            assert_same(mine, numpys)
 
 
 def test_a_nested_function_writes_into_its_callers_array() -> None:
@@ -583,7 +577,7 @@ def test_a_nested_function_writes_into_its_callers_array() -> None:
         inner(y[1:])
         return y
 
-    same(tj.function(outer)(X), outer(X))
+    assert_same(tj.function(outer)(X), outer(X))
     found = tj.grad(lambda x: np.sum(outer(x)))(X)
     assert found.tolist() == [1.0] + [2.0] * 5
 
@@ -756,7 +750,7 @@ def test_the_order_of_memory_is_that_of_numpys_array(f: Callable[[Any], Any]) ->
                 assert "a view or a copy" in str(error)
                 assert given is F or f is copied_then_flat
                 continue
-            same(found, expected)
+            assert_same(found, expected)
 
 
 def test_written_arrays_stay_in_order() -> None:
@@ -769,7 +763,7 @@ def test_written_arrays_stay_in_order() -> None:
         y.reshape(2, 10)[:, 3] = x[:2, 0]
         return y
 
-    same(tj.function(f)(F), f(F))
+    assert_same(tj.function(f)(F), f(F))
 
 
 def test_an_eager_view_of_a_part_is_no_contiguous_array() -> None:
@@ -792,7 +786,7 @@ def test_what_is_always_a_view_shows_what_is_written_whatever_the_layout() -> No
         return spread * 2.0, diagonal * 2.0
 
     for one, other in zip(tj.function(f)(M), f(M), strict=True):
-        same(one, other)
+        assert_same(one, other)
 
 
 NEW: dict[str, Callable[[Any], Any]] = {

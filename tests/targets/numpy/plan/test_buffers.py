@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.by_day import by_day
-from tests.graphs import assert_same, compiled, random_graph, random_inputs
+from tests.graphs import compiled, random_graph, random_inputs
 from tests.interpret import interpret
+from tests.support.compare import assert_same
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ops.base.op import OPS

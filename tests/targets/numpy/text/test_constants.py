@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.graphs import assert_same
+from tests.support.compare import assert_same
 from tracejit.ir.printer import parse_graph
 from tracejit.ops.base.op import OPS
 from tracejit.support.cost_model import DEFAULT

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tests.graphs import assert_same
+from tests.support.compare import assert_same
 from tracejit.ir.graph import Constant, Graph, Node
 from tracejit.ir.printer import parse_graph
 from tracejit.ir.types import type_of

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.graphs import assert_same
 from tests.interpret import record
+from tests.support.compare import assert_same
 from tracejit.compiler.kernel import Kernel
 from tracejit.targets.numpy.plan.plan import plan_body
 from tracejit.targets.numpy.text.floats import pays

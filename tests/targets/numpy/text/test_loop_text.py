@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.compare import assert_same
 
 XS = np.random.default_rng(0).normal(size=50)
 
@@ -43,18 +44,11 @@ def filtered_by_numpy(q: Any, s: Any, xs: Any) -> Any:
     return m, p, np.array(rows)
 
 
-def same(found: Any, expected: Any) -> None:
-    """Fail unless the results are equal to the bit, and of the same types."""
-    for one, other in zip(found, expected, strict=True):
-        assert type(one) is type(other)
-        np.testing.assert_array_equal(one, other)
-
-
 def test_numbers_are_python_floats_in_a_loop_and_numpy_scalars_after_it() -> None:
     kernel = tj.function(filtered)
     q, s = np.float64(0.1), np.float64(0.5)
     text = text_of(kernel, q, s, XS)
-    same(kernel(q, s, XS), filtered_by_numpy(q, s, XS))
+    assert_same(kernel(q, s, XS), filtered_by_numpy(q, s, XS))
     assert "tolist()" in text
     assert "float(q)" in text
 
@@ -68,7 +62,7 @@ def test_a_division_by_zero_is_numpys() -> None:
         expected = filtered_by_numpy(q, s, XS)
     with pytest.warns(RuntimeWarning, match="invalid value"):
         found = kernel(q, s, XS)
-    same(found, expected)
+    assert_same(found, expected)
     assert np.isnan(found[0])
 
 
@@ -89,7 +83,7 @@ def test_a_few_steps_do_not_pay() -> None:
     kernel = tj.function(filtered)
     q, s = np.float64(0.1), np.float64(0.5)
     text = text_of(kernel, q, s, XS[:1])
-    same(kernel(q, s, XS[:1]), filtered_by_numpy(q, s, XS[:1]))
+    assert_same(kernel(q, s, XS[:1]), filtered_by_numpy(q, s, XS[:1]))
     assert "tolist" not in text
 
 
@@ -97,7 +91,7 @@ def test_exact_loops_are_of_numpys_numbers() -> None:
     kernel = tj.function(filtered, exact=True)
     q, s = np.float64(0.1), np.float64(0.5)
     assert "tolist" not in text_of(kernel, q, s, XS)
-    same(kernel(q, s, XS), filtered_by_numpy(q, s, XS))
+    assert_same(kernel(q, s, XS), filtered_by_numpy(q, s, XS))
 
 
 def test_arrays_are_never_floats() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.graphs import assert_same
+from tests.support.compare import assert_same
 from tracejit.compiler.kernel import Kernel
 
 BIG = np.linspace(-1.0, 1.0, 60).reshape(20, 3)
