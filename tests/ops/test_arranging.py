@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 import tracejit as tj
 from tests.interpret import record, run
 from tests.rows import each_row
+from tests.support.graphs import template_of
 from tracejit.support.errors import InPlaceError, ShapeError, UnsupportedError, ValueNeededError
 
 X = np.array([[3.0, 1.0, 2.0], [0.5, 4.0, 0.0]])
@@ -45,7 +46,7 @@ N = np.array([2, 0, 1])
 )
 def test_spelling(call: Callable[..., Any], spelling: str) -> None:
     node = record(call, V[:3])[0].nodes[-1]
-    assert node.op.template([value.type for value in node.operands], node.params) == spelling
+    assert template_of(node) == spelling
 
 
 # What is known without the numbers

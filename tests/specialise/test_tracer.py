@@ -10,6 +10,7 @@ import pytest
 
 import tracejit as tj
 from tests.specialise.pieces import trace_request, tracer
+from tests.support.graphs import ops_of
 from tracejit.autodiff.request.request import Request
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.trace_tree import RecordedCall
@@ -24,7 +25,7 @@ def recorded(callee: Callee, *args: Any, **rest: Any) -> RecordedCall:
 
 
 def ops(one: RecordedCall) -> list[str]:
-    return [node.op.name for node in one.recording.graph.nodes]
+    return ops_of(one.recording.graph)
 
 
 def test_a_run_gives_a_graph_and_the_result_in_it() -> None:

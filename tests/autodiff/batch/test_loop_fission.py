@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.against_exact import all_alike, all_close, assert_close_to_exact, code, with_special
 from tests.by_day import by_day
+from tests.support.arrays import normals
 from tracejit.compiler import pipeline
 from tracejit.support.cost_model import assuming
 
@@ -27,11 +28,6 @@ FEW = settings(
 )
 MANY = settings(FEW, max_examples=1_000, derandomize=False, print_blob=True)
 T, N = 7, 4
-
-
-def normal(*shapes: Any, seed: int = 0) -> list[Any]:
-    rng = np.random.default_rng(seed)
-    return [rng.normal(size=shape) for shape in shapes]
 
 
 def unrolled(step: Callable[..., Any], carry: Any, xs: Any) -> Any:
@@ -92,7 +88,7 @@ def rnn(scan: Any, w: Any, u: Any, v: Any, xs: Any) -> Any:
 
 
 def test_a_recurrence_keeps_only_its_own_product() -> None:
-    text = check(rnn, normal((N, N), (N, 3), (2, N), (T, 3)), loops=2)
+    text = check(rnn, normals((N, N), (N, 3), (2, N), (T, 3)), loops=2)
     forward, backward = bodies(text)
     assert forward.count(".dot(") == backward.count(".dot(") == 1
     assert "outer" not in text
@@ -107,7 +103,7 @@ def test_sums_of_products_of_matrices_are_one_product() -> None:
 
         return np.sum(scan(step, np.zeros((2, N)), xs)[1] ** 2)
 
-    text = check(f, normal((N, N), (3, N), (T, 2, 3)), loops=2)
+    text = check(f, normals((N, N), (3, N), (T, 2, 3)), loops=2)
     forward, backward = bodies(text)
     assert forward.count(".dot(") == backward.count(".dot(") == 1
 
@@ -130,7 +126,7 @@ def test_a_loop_that_hands_on_nothing_is_its_body_for_all_steps(step: Any) -> No
         c, ys = scan(step, first, xs)
         return np.sum(c**2) + np.sum(np.sin(ys))
 
-    check(f, normal((T, N)), loops=0)
+    check(f, normals((T, N)), loops=0)
 
 
 def test_loops_without_carried_values_of_loops_with_them_are_one_loop() -> None:
@@ -146,7 +142,7 @@ def test_loops_without_carried_values_of_loops_with_them_are_one_loop() -> None:
         total, sums = scan(sequence, 0.0, xs)
         return total + np.sum(sums**2)
 
-    arguments = normal((N, N), (5, T, N))
+    arguments = normals((N, N), (5, T, N))
     assert_close_to_exact(lambda *a: f(tj.scan, *a), arguments, grad=2)
     found = tj.value_and_grad(lambda *a: f(tj.scan, *a), (0, 1))(*arguments)
     all_close(found, tj.value_and_grad(lambda *a: f(unrolled, *a), (0, 1))(*arguments), np.float64)
@@ -169,7 +165,7 @@ def test_loops_of_conditions_stay() -> None:
     def scan_sum(step: Any, rows: Any) -> Any:
         return tj.scan(step, np.ones(N), rows)[0]
 
-    xs, limit = normal((5, T, N))[0], 0.1
+    xs, limit = normals((5, T, N))[0], 0.1
     assert_close_to_exact(f, (xs, limit), grad=1)
     compiled = tj.function(f, cache=False)
     compiled(xs, limit)
@@ -181,7 +177,7 @@ def test_sums_begin_with_any_value() -> None:
         c, _ = scan(lambda c, x: (c + np.outer(x, x), x), a, xs)
         return np.sum(c**3)
 
-    check(f, normal((N, N), (T, N)), loops=0)
+    check(f, normals((N, N), (T, N)), loops=0)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -204,7 +200,7 @@ def test_what_a_step_begins_with_may_be_known_before_the_loop(step: Any, reverse
     def scan(step: Any, a: Any, xs: Any) -> Any:
         return tj.scan(step, a, xs, reverse=reverse)
 
-    arguments = normal(N, (T, N))
+    arguments = normals(N, (T, N))
     assert_close_to_exact(lambda *a: f(scan, *a), arguments, grad=2)
     found = tj.value_and_grad(lambda *a: f(scan, *a), (0, 1))(*arguments)
     all_close(found, tj.value_and_grad(lambda *a: f(unrolled, *a), (0, 1))(*arguments), np.float64)
@@ -222,7 +218,7 @@ def test_known_carries_follow_from_each_other() -> None:
         (_, _, place, count), ys = scan(step, first, xs)
         return np.sum(ys) + np.sum(place) * count
 
-    check(f, normal((T, N)), loops=0)
+    check(f, normals((T, N)), loops=0)
 
 
 def test_elements_by_the_number_of_the_step_are_slices() -> None:
@@ -232,7 +228,7 @@ def test_elements_by_the_number_of_the_step_are_slices() -> None:
 
         return tj.fori_loop(1, T, step, 0.0)
 
-    x = normal(2 * T)[0]
+    x = normals(2 * T)[0]
     assert_close_to_exact(f, (x,), grad=1)
     text = kernel(f, (x,))
     assert not bodies(text)
@@ -258,7 +254,7 @@ def covariance(data: Any) -> Any:
 
 
 def test_a_loop_of_loops_over_columns_is_a_product() -> None:
-    (data,) = normal((9, 5))
+    (data,) = normals((9, 5))
     np.testing.assert_allclose(tj.function(covariance)(data), np.cov(data.T), atol=1e-14)
     assert_close_to_exact(lambda data: np.sum(covariance(data) ** 3), (data,), grad=1)
     assert not bodies(kernel(lambda data: np.sum(covariance(data) ** 3), (data,)))
@@ -273,7 +269,7 @@ def test_rows_of_their_own_are_written_at_once() -> None:
 
         return np.sum(tj.fori_loop(0, T, step, a) ** 2)
 
-    arguments = normal((T + 2, N), (T, N))
+    arguments = normals((T + 2, N), (T, N))
     assert_close_to_exact(f, arguments, grad=2)
     assert not bodies(kernel(f, arguments))
 
@@ -287,7 +283,7 @@ def test_rows_that_another_step_has_written_are_read_in_the_loop() -> None:
 
         return np.sum(tj.fori_loop(0, T, step, a) ** 2)
 
-    arguments = normal((T + 1, N), (T, N))
+    arguments = normals((T + 1, N), (T, N))
     assert_close_to_exact(f, arguments, grad=2)
     assert len(bodies(kernel(f, arguments))) == 2
 
@@ -302,7 +298,7 @@ def test_rows_that_are_written_twice_keep_their_order() -> None:
 
         return np.sum(tj.fori_loop(0, T, step, a) ** 2)
 
-    assert_close_to_exact(f, normal((T + 1, N), (T, N)), grad=2)
+    assert_close_to_exact(f, normals((T + 1, N), (T, N)), grad=2)
 
 
 def test_numbers_of_python_keep_their_meaning() -> None:
@@ -315,7 +311,7 @@ def test_numbers_of_python_keep_their_meaning() -> None:
 
         return tj.fori_loop(0, T, step, np.float32(0))
 
-    (x,) = normal(T)
+    (x,) = normals(T)
     assert_close_to_exact(f, (x.astype(np.float32),), grad=1)
     expected = sum(
         x[i] * (i * 0.1) + x[i] * (10**12 * i**3 % 7) - 2**40 * (i // 3) for i in range(T)
@@ -333,7 +329,7 @@ def test_numbers_that_are_carried_are_counted_where_the_loop_reads_them() -> Non
         (h, rate, count, product), ys = scan(step, (np.ones(N), 0.5, 1, 10**6), xs)
         return np.sum(ys**2) + np.sum(h) * rate * count + product / 1e20
 
-    text = check(f, normal((N, N), (T, N)), loops=2)
+    text = check(f, normals((N, N), (T, N)), loops=2)
     assert "rate" in bodies(text)[0]
     assert " = a_1[" not in bodies(text)[0]
 
@@ -343,7 +339,7 @@ def test_division_by_the_first_step_raises_as_in_python() -> None:
         return tj.fori_loop(0, T, lambda i, total: total + x * (1 / i), x)
 
     with pytest.raises(ZeroDivisionError):
-        tj.function(f)(normal(N)[0])
+        tj.function(f)(normals(N)[0])
 
 
 # What stays
@@ -354,7 +350,7 @@ def test_draws_take_place_at_each_step() -> None:
         _, ys = tj.scan(lambda c, x: (c, x * rng.normal(size=N)), 0.0, xs)
         return ys
 
-    (xs,) = normal((T, N))
+    (xs,) = normals((T, N))
     found = tj.function(f)(xs, np.random.default_rng(3))
     rng = np.random.default_rng(3)
     np.testing.assert_array_equal(found, [x * rng.normal(size=N) for x in xs])
@@ -365,7 +361,7 @@ def test_long_rows_stay_in_the_loop() -> None:
         _, ys = scan(lambda c, x: (c, np.tanh(x) * 2), 0.0, xs)
         return np.sum(ys**2)
 
-    arguments = normal((T, N))
+    arguments = normals((T, N))
     with assuming(step_bytes=8 * N - 1, cached_steps=8 * N * T - 1):
         assert len(bodies(kernel(lambda xs: f(tj.scan, xs), arguments))) == 2
     with assuming(step_bytes=8 * N, cached_steps=8 * N * T - 1):
@@ -380,14 +376,14 @@ def test_exact_kernels_are_not_split() -> None:
 
     for exact in (True, False):
         compiled = tj.function(f, exact=exact, cache=False)
-        compiled(normal(T)[0])
+        compiled(normals(T)[0])
         assert ("for t in" in compiled.source) == exact
 
 
 def test_the_length_may_change() -> None:
     compiled = tj.value_and_grad(tj.function(rnn_scan), (0, 1, 2, 3))
     for length in (T, 3, 1, T + 1):
-        arguments = normal((N, N), (N, 3), (2, N), (length, 3))
+        arguments = normals((N, N), (N, 3), (2, N), (length, 3))
         expected = tj.value_and_grad(tj.function(rnn_scan, exact=True), (0, 1, 2, 3))(*arguments)
         all_close(compiled(*arguments), expected, np.float64)
 

@@ -13,6 +13,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import Run, interpret, run
 from tests.rows import each_row
+from tests.support.graphs import ops_of
 from tracejit.autodiff.forward.tangent import fit, tangents
 from tracejit.autodiff.reverse.adjoint import RECOMPUTED, gradients
 from tracejit.ir.graph import Graph
@@ -111,7 +112,7 @@ def test_rules_are_summed_over_the_operands() -> None:
 def test_a_linear_op_is_applied_to_the_tangent() -> None:
     x, v = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
     graph, _ = pushed(lambda x: np.sum(x, axis=0), x)
-    assert [node.op.name for node in graph.nodes] == ["sum", "sum"]
+    assert ops_of(graph) == ["sum", "sum"]
     np.testing.assert_array_equal(interpret(graph, x, v)[0], [2.0, 2.0, 2.0])
 
 
@@ -190,7 +191,7 @@ def test_only_what_the_results_need_is_differentiated() -> None:
         return np.exp(x)
 
     graph, _ = pushed(f, VECTOR)
-    assert [node.op.name for node in graph.nodes] == ["mystery", "exp", "multiply"]
+    assert ops_of(graph) == ["mystery", "exp", "multiply"]
 
 
 def test_an_op_without_a_rule_is_refused_with_its_line() -> None:
@@ -691,7 +692,7 @@ def test_no_placeholder_is_left_and_lines_are_noted() -> None:
         return np.exp(h)
 
     graph = drop_dead(pushed(g, VECTOR)[0])
-    names = [node.op.name for node in graph.nodes]
+    names = ops_of(graph)
     assert "identity" not in names
     assert "full" not in names
     (divide,) = (node for node in graph.nodes if node.op.name == "divide")

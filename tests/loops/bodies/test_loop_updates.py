@@ -8,6 +8,7 @@ import numpy as np
 
 import tracejit as tj
 from tests.interpret import interpret
+from tests.support.graphs import ops_of
 from tracejit.ir.printer import parse_graph
 from tracejit.loops.bodies.loop_updates import update_in_place
 from tracejit.ops.base.op import OPS
@@ -27,7 +28,7 @@ def checked(text: str) -> list[str]:
     arguments = [np.arange(5.0), np.array([3.0, -1.0]), np.float64(7.0), np.int64(2)]
     for old, new in zip(interpret(graph, *arguments), interpret(after, *arguments), strict=True):
         np.testing.assert_allclose(old, new)
-    return [node.op.name for node in after.nodes]
+    return ops_of(after)
 
 
 def test_parts_in_zeros_are_added_in_the_array() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import record, run
+from tests.support.graphs import ops_of
 from tracejit.ir.types import type_of
 from tracejit.ops.base.creation import directions
 from tracejit.support.errors import ShapeError, UnsupportedError
@@ -67,7 +68,7 @@ def test_constants_have_no_operands() -> None:
 
 def test_equal_constants_are_one() -> None:
     graph = record(lambda x: np.zeros_like(x) + np.full_like(x, 0.0) + np.empty_like(x), X)[0]
-    assert [node.op.name for node in graph.nodes].count("full") == 1
+    assert ops_of(graph).count("full") == 1
 
 
 @pytest.mark.parametrize(

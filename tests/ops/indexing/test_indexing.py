@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import tracejit as tj
 from tests.interpret import interpret, record, run
 from tests.rows import each_row
+from tests.support.graphs import template_of
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.ir.types import type_of
 from tracejit.ops.base.op import OPS
@@ -26,7 +27,7 @@ def spelled(call: Any, *args: Any) -> str:
     graph = record(call, *args)[0]
     node = graph.nodes[-1]
     names = [value.name if value in graph.inputs else "c" for value in node.operands]
-    return node.op.template([value.type for value in node.operands], node.params).format(*names)
+    return template_of(node).format(*names)
 
 
 @pytest.mark.parametrize(

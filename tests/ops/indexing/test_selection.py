@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import interpret, record, run
+from tests.support.graphs import template_of
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.support.errors import ShapeError, UnsupportedError
 
@@ -30,7 +31,7 @@ X = np.array([[3.0, 1.0, 2.0], [0.5, 4.0, 0.0]])
 )
 def test_spelling(call: Any, spelling: str) -> None:
     node = record(call, X)[0].nodes[-1]
-    assert node.op.template([value.type for value in node.operands], node.params) == spelling
+    assert template_of(node) == spelling
 
 
 @pytest.mark.parametrize("call", [np.sort, lambda x: np.partition(x, 2)])

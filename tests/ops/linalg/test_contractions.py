@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations, permutations
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.by_day import by_day
+from tests.support.arrays import normals
 from tracejit.ops.base.op import OPS
 from tracejit.ops.linalg.contractions import Factor, contracted, steps_along
 
@@ -30,12 +30,6 @@ def of_arrays(subscripts: str, *arrays: np.ndarray) -> tuple[Any, list[str]]:
         for array, letters in zip(arrays, inputs.split(","), strict=True)
     )
     return contracted(do, x, y, target), used
-
-
-def normal(*shapes: Sequence[int]) -> list[np.ndarray]:
-    """Arrays of these shapes."""
-    rng = np.random.default_rng(0)
-    return [rng.normal(size=shape) for shape in shapes]
 
 
 LAID_OUT = {
@@ -65,7 +59,7 @@ LAID_OUT = {
 @pytest.mark.parametrize("subscripts", LAID_OUT)
 def test_layout(subscripts: str) -> None:
     shapes, ops = LAID_OUT[subscripts]
-    arrays = normal(*shapes)
+    arrays = normals(*shapes)
     found, used = of_arrays(subscripts, *arrays)
     assert used == ops
     np.testing.assert_allclose(found, np.einsum(subscripts, *arrays), rtol=1e-12, atol=1e-14)
@@ -85,7 +79,7 @@ STAYS = {
 
 @pytest.mark.parametrize(("subscripts", "first", "second"), STAYS.values(), ids=STAYS)
 def test_what_stays(subscripts: str, first: Any, second: Any) -> None:
-    assert of_arrays(subscripts, *normal(first, second)) == (None, [])
+    assert of_arrays(subscripts, *normals(first, second)) == (None, [])
 
 
 def test_rows_of_complex_numbers_stay() -> None:
@@ -119,7 +113,7 @@ def test_any_two_factors(data: st.DataObject) -> None:
 
 def test_nothing_is_copied_that_need_not_be() -> None:
     """Matrices in any order of three letters: the BLAS reads what it is given, or a view."""
-    (x, y) = normal((6, 7, 8), (6, 8, 9))
+    (x, y) = normals((6, 7, 8), (6, 8, 9))
     for order, other in ((p, q) for p in permutations("bij") for q in permutations("bjk")):
         if order[2] == "b" or other[2] == "b":
             continue  # rows of no unit stride
@@ -135,7 +129,7 @@ def test_nothing_is_copied_that_need_not_be() -> None:
 def test_steps_are_all_of_the_product(optimize: Any) -> None:
     """What the steps multiply, one after the other, is the whole product."""
     labels, output = ("ij", "jkl", "lm", "km"), "i"
-    arrays = normal((2, 9), (9, 3, 5), (5, 4), (3, 4))
+    arrays = normals((2, 9), (9, 3, 5), (5, 4), (3, 4))
     left = list(zip(labels, arrays, strict=True))
     for places, letters in steps_along(labels, output, tuple(x.shape for x in arrays), optimize):
         taken = [left[place] for place in places]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import interpret, record, run
+from tests.support.graphs import template_of
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.ir.graph import Graph
 from tracejit.support.errors import ShapeError, UnsupportedError
@@ -22,10 +23,7 @@ STACK = np.ones((5, 2, 3))
 
 def spelled(graph: Graph) -> list[str]:
     """The templates of the nodes of a graph."""
-    return [
-        node.op.template([value.type for value in node.operands], node.params)
-        for node in graph.nodes
-    ]
+    return [template_of(node) for node in graph.nodes]
 
 
 def gradient_of(call: Callable[..., Any], *args: Any) -> list[str]:
@@ -36,7 +34,7 @@ def gradient_of(call: Callable[..., Any], *args: Any) -> list[str]:
     seed = started.recording.argument("g", y.type)
     gradients([y], [started.inputs[0]], [seed])
     nodes = started.recording.graph.nodes[before:]
-    return [node.op.template([v.type for v in node.operands], node.params) for node in nodes]
+    return [template_of(node) for node in nodes]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import record, run
+from tests.support.graphs import template_of
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.support.errors import ShapeError, UnsupportedError
 
@@ -27,7 +28,7 @@ X = np.ones((3, 4))
 )
 def test_spelling(call: Any, spelling: str) -> None:
     (node,) = record(call, X)[0].nodes
-    assert node.op.template([value.type for value in node.operands], node.params) == spelling
+    assert template_of(node) == spelling
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import record, run
+from tests.support.graphs import ops_of, template_of
 from tracejit.support.errors import ShapeError, UnsupportedError
 
 X = np.ones((2, 3))
@@ -28,23 +29,22 @@ V = np.ones(3)
 )
 def test_spelling(call: Any, spelling: str) -> None:
     (node,) = record(call, X)[0].nodes
-    assert node.op.template([value.type for value in node.operands], node.params) == spelling
+    assert template_of(node) == spelling
 
 
 def test_numbers_are_put_into_an_array_in_one_step() -> None:
     (node,) = record(lambda a, b: np.stack((a, b, 1.0)), np.float64(1), np.float64(2))[0].nodes
-    types = [value.type for value in node.operands]
-    assert node.op.template(types, node.params) == "np.array(({0}, {1}, {2}))"
+    assert template_of(node) == "np.array(({0}, {1}, {2}))"
 
 
 def test_lists_that_hold_recorded_numbers_are_joined() -> None:
     graph = record(lambda x: np.concatenate((x, [x[0], 2.0])), V)[0]
-    assert [node.op.name for node in graph.nodes] == ["getitem", "stack", "concatenate"]
+    assert ops_of(graph) == ["getitem", "stack", "concatenate"]
 
 
 def test_parts_are_views() -> None:
     graph = record(lambda x: np.split(x, 3), V)[0]
-    assert [node.op.name for node in graph.nodes] == ["getitem"] * 3
+    assert ops_of(graph) == ["getitem"] * 3
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import record, run
+from tests.support.graphs import template_of
 from tracejit.support.errors import ShapeError, UnsupportedError
 
 X = np.ones((2, 3, 4))
@@ -36,7 +37,7 @@ X = np.ones((2, 3, 4))
 )
 def test_spelling(call: Any, spelling: str) -> None:
     (node,) = record(call, X)[0].nodes
-    assert node.op.template([value.type for value in node.operands], node.params) == spelling
+    assert template_of(node) == spelling
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ import tracejit as tj
 from tests.by_day import by_day
 from tests.interpret import interpret, record
 from tests.rows import each_row
+from tests.support.arrays import normal
 from tests.support.compare import assert_same_bits
-from tests.targets.numpy.lower.test_lower import normal, ops_of
+from tests.support.graphs import ops_of
 from tracejit.ir.verify import verify
 from tracejit.passes.algebra.rewrites import select_calls
 from tracejit.passes.framework.dce import drop_dead

@@ -8,6 +8,7 @@ import pytest
 import tracejit as tj
 from tests.rewrites import assert_within, graph_of, operations, pairs
 from tests.rows import each_row
+from tests.support.graphs import ops_of
 from tracejit.ir.verify import verify
 from tracejit.passes.algebra.coefficients import gather_coefficients
 from tracejit.passes.framework.dce import drop_dead
@@ -282,7 +283,7 @@ def test_lines_stand_in_the_order_of_the_program() -> None:
         "f8",
     )
     new = verify(drop_dead(verify(gather_coefficients(graph))))
-    assert [node.op.name for node in new.nodes] == [
+    assert ops_of(new) == [
         "multiply",
         "sin",
         "multiply",

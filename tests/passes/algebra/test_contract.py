@@ -11,7 +11,8 @@ import tracejit as tj
 from tests.against_exact import assert_close, assert_close_to_exact, code
 from tests.interpret import interpret, record
 from tests.rows import each_row
-from tests.targets.numpy.lower.test_lower import ops_of
+from tests.support.arrays import normals
+from tests.support.graphs import ops_of
 from tracejit.ir.verify import verify
 from tracejit.passes.algebra.contract import contract
 from tracejit.passes.framework.dce import drop_dead
@@ -26,12 +27,6 @@ def product(subscripts: str, count: int = 2, **options: Any) -> Any:
     if count == 2:
         return lambda a, b: np.einsum(subscripts, a, b, **options)
     return lambda a, b, c: np.einsum(subscripts, a, b, c, **options)
-
-
-def normal(*shapes: Any, dtype: str = "f8", seed: int = 0) -> list[np.ndarray]:
-    """Arrays of these shapes."""
-    rng = np.random.default_rng(seed)
-    return [rng.normal(size=shape).astype(dtype) for shape in shapes]
 
 
 def statements(kernel: Any) -> str:
@@ -82,7 +77,7 @@ WRITTEN = {
 @each_row("dtype", ["f8", "f4"])
 @each_row(("subscripts", "shapes", "text"), WRITTEN.values())
 def test_what_is_written(subscripts: str, shapes: Any, text: str, dtype: str) -> None:
-    arrays = normal(*shapes, dtype=dtype)
+    arrays = normals(*shapes, dtype=dtype)
     f = product(subscripts, len(arrays))
     compiled = tj.function(f, cache=False)
     found, expected = compiled(*arrays), f(*arrays)
@@ -92,7 +87,7 @@ def test_what_is_written(subscripts: str, shapes: Any, text: str, dtype: str) ->
 
 
 def test_many_factors_go_as_numpy_takes_them() -> None:
-    arrays = normal((20, 30), (30, 25), (25, 20))
+    arrays = normals((20, 30), (30, 25), (25, 20))
     for optimize, text in (
         (True, "a.dot(b).dot(c)"),
         (["einsum_path", (0, 1), (0, 1)], "a.dot(b).dot(c)"),
@@ -106,7 +101,7 @@ def test_many_factors_go_as_numpy_takes_them() -> None:
 
 @pytest.mark.parametrize("optimize", [True, "optimal", (1, 2)])
 def test_a_number_has_the_form_that_numpy_gives_it(optimize: Any) -> None:
-    arrays = normal((20,), (20, 30), (30,))
+    arrays = normals((20,), (20, 30), (30,))
     how = ["einsum_path", (1, 2), (0, 1)] if optimize == (1, 2) else optimize
     f = product("i,ij,j->", 3, optimize=how)
     compiled = tj.function(f, cache=False)
@@ -120,17 +115,17 @@ STAYS = {
     "whole numbers": ("ij,jk->ik", [np.ones((3, 4), int), np.ones((4, 5), int)]),
     "truth values": ("ij,jk->ik", [np.ones((3, 4), bool), np.ones((4, 5), bool)]),
     "complex numbers": ("ij,jk->ik", [np.ones((3, 4), complex), np.ones((4, 5), complex)]),
-    "half precision": ("ij,jk->ik", normal((3, 4), (4, 5), dtype="f2")),
-    "long doubles": ("ij,jk->ik", normal((3, 4), (4, 5), dtype="g")),
+    "half precision": ("ij,jk->ik", normals((3, 4), (4, 5), dtype="f2")),
+    "long doubles": ("ij,jk->ik", normals((3, 4), (4, 5), dtype="g")),
     "two dtypes": ("ij,jk->ik", [np.ones((3, 4)), np.ones((4, 5), "f4")]),
     "nothing to sum": ("ij,jk->ik", [np.ones((3, 0)), np.ones((0, 5))]),
-    "broadcast": ("ij,jk->ik", normal((3, 1), (4, 5))),
-    "letters of one alone": ("ij,k->", normal((3, 4), (5,))),
-    "an outer product": ("i,j->ij", normal((3,), (4,))),
-    "small matrices along a long axis": ("ijn,jkn->ikn", normal((3, 4, 50), (4, 2, 50))),
-    "a sum over the first axis": ("ij,ij->j", normal((3, 4), (3, 4))),
+    "broadcast": ("ij,jk->ik", normals((3, 1), (4, 5))),
+    "letters of one alone": ("ij,k->", normals((3, 4), (5,))),
+    "an outer product": ("i,j->ij", normals((3,), (4,))),
+    "small matrices along a long axis": ("ijn,jkn->ikn", normals((3, 4, 50), (4, 2, 50))),
+    "a sum over the first axis": ("ij,ij->j", normals((3, 4), (3, 4))),
     "a sum of whole numbers": ("ij->i", [np.ones((3, 4), "i4")]),
-    "few products of three factors": ("ij,jk,kl->il", normal((3, 4), (4, 5), (5, 6))),
+    "few products of three factors": ("ij,jk,kl->il", normals((3, 4), (4, 5), (5, 6))),
 }  # fmt: skip
 
 
@@ -144,7 +139,7 @@ def test_what_stays(subscripts: str, arrays: list[np.ndarray]) -> None:
 
 def test_steps_that_are_no_products_stay() -> None:
     """Of the steps of many factors, those stay that NumPy alone can do."""
-    arrays = normal((20, 30), (30, 2), (40, 2))
+    arrays = normals((20, 30), (30, 2), (40, 2))
     f = product("ij,jk,lk->i", 3, optimize=["einsum_path", (1, 2), (0, 1)])
     graph, _ = record(f, *arrays)
     better = verify(drop_dead(contract(graph)))
@@ -153,7 +148,7 @@ def test_steps_that_are_no_products_stay() -> None:
 
 
 def test_exact_kernels_do_without() -> None:
-    arrays = normal((30, 40), (50, 40))
+    arrays = normals((30, 40), (50, 40))
     f = product("ij,kj->ik")
     exact = tj.function(f, cache=False, exact=True)
     np.testing.assert_array_equal(exact(*arrays), f(*arrays))
@@ -166,7 +161,7 @@ def test_what_only_a_decision_reads_stays() -> None:
     def f(a: Any, b: Any) -> Any:
         return a * 2.0 if np.einsum("ij,ij->", a, b) > 0.0 else a * 3.0
 
-    arrays = normal((30, 40), (30, 40))
+    arrays = normals((30, 40), (30, 40))
     compiled = tj.function(f, cache=False)
     np.testing.assert_array_equal(compiled(*arrays), f(*arrays))
     assert "einsum" in code(compiled, "forward")
@@ -199,7 +194,7 @@ def test_free_sizes(subscripts: str, shapes: Any) -> None:
     f = product(subscripts)
     compiled = tj.function(f, cache=False)
     for n in (8, 9, 12, 1):
-        arrays = normal(*shapes(n))
+        arrays = normals(*shapes(n))
         np.testing.assert_allclose(compiled(*arrays), f(*arrays), rtol=1e-11, atol=1e-13)
     assert len(compiled.kernels) <= 3
     assert "einsum(" not in statements(compiled.kernels[1])
@@ -211,7 +206,7 @@ def test_views(subscripts: str, shapes: Any, text: str) -> None:
     f = product(subscripts, len(shapes))
     compiled = tj.function(f, cache=False)
     for seed in range(4):
-        arrays = normal(*shapes, seed=seed)
+        arrays = normals(*shapes, seed=seed)
         if seed % 2:
             arrays = [np.asfortranarray(x) for x in arrays]
         if seed > 1:
@@ -241,7 +236,7 @@ def test_gradients(subscripts: str, shapes: Any, _text: str, optimize: bool) -> 
     """Those of exact kernels, and those of plain loops."""
     if optimize and subscripts.startswith("ii") and len(shapes) > 2:
         pytest.skip("optimize with a letter twice in one of three operands is refused")
-    arrays = normal(*shapes)
+    arrays = normals(*shapes)
     f = product(subscripts, len(arrays), optimize=optimize)
     assert_close_to_exact(lambda *xs: np.sum(np.sin(f(*xs))), arrays, grad=len(arrays))
     rng = np.random.default_rng(1)
@@ -267,7 +262,7 @@ def test_special_values(subscripts: str, shapes: Any, text: str, dtype: str) -> 
     compiled = tj.function(f, cache=False)
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        arrays = normal(*shapes, dtype=dtype, seed=seed)
+        arrays = normals(*shapes, dtype=dtype, seed=seed)
         with np.errstate(all="ignore"):
             for x in arrays:
                 for _ in range(rng.integers(0, 4)):
@@ -302,7 +297,7 @@ def test_three_factors_at_once(subscripts: str, shapes: Any, dtype: str) -> None
     )
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        arrays = normal(*shapes, dtype=dtype, seed=seed)
+        arrays = normals(*shapes, dtype=dtype, seed=seed)
         for x in arrays[: seed % 4]:
             x[tuple(rng.integers(0, x.shape))] = rng.choice((np.inf, -np.inf, np.nan, 0.0))
         with np.errstate(all="ignore"):
@@ -342,7 +337,7 @@ def test_a_product_that_is_read_elsewhere_is_not_written_to() -> None:
     def f(a: Any, b: Any, c: Any) -> Any:
         return np.einsum("ij,jk,kl->il", a, b, c), a @ b @ c, np.dot(np.dot(a, b), c)
 
-    a, b, c = normal((9, 10), (10, 11), (11, 12))
+    a, b, c = normals((9, 10), (10, 11), (11, 12))
     a[:, 0], c[3, 3] = -2.0, np.inf
     b[:] = 1.0
     with np.errstate(invalid="ignore"):
@@ -353,7 +348,7 @@ def test_a_product_that_is_read_elsewhere_is_not_written_to() -> None:
 def test_one_step_of_numpy_is_made_in_more() -> None:
     """Where NumPy holds that what steps need in between is too large."""
     f = product("bi,oij,bj->bo", 3, optimize=True)
-    arrays = normal((64, 16), (8, 16, 12), (64, 12))
+    arrays = normals((64, 16), (8, 16, 12), (64, 12))
     compiled = tj.function(f, cache=False)
     for number in (1.0, np.inf):
         arrays[1][0, 0, 0] = number
@@ -367,7 +362,7 @@ def test_three_factors_of_a_free_size(optimize: bool) -> None:
     f = product("bi,ij,bj->b", 3, optimize=optimize)
     compiled = tj.function(f, cache=False)
     for n in (40, 50, 60):
-        arrays = normal((n, 9), (9, 9), (n, 9))
+        arrays = normals((n, 9), (9, 9), (n, 9))
         assert_close(compiled(*arrays), f(*arrays))
     assert len(compiled.kernels) == 2
     assert "vecdot" in code(compiled, "forward")
@@ -380,5 +375,5 @@ def test_products_of_the_reverse_pass_are_made_once(optimize: bool) -> None:
     both = tj.value_and_grad(
         tj.function(lambda *xs: np.sum(np.sin(f(*xs))), cache=False), argnums=(0, 1, 2)
     )
-    both(*normal((20, 30), (30, 25), (25, 5)))
+    both(*normals((20, 30), (30, 25), (25, 5)))
     assert both.kernels[-1].source.partition("def value_and_grad")[2].count(".dot(") == 6 + 1

@@ -9,13 +9,12 @@ import pytest
 
 import tracejit as tj
 from tests.against_exact import assert_close, with_special
-from tests.interpret import interpret, record
+from tests.interpret import interpret
 from tests.rows import each_row
-from tests.targets.numpy.lower.test_lower import normal, ops_of
-from tracejit.ir.graph import Graph
+from tests.support.arrays import normal
+from tests.support.graphs import graph_of, ops_of
 from tracejit.ir.verify import verify
 from tracejit.passes.algebra.rewrites import reuse_results
-from tracejit.passes.algebra.simplify import simplify
 from tracejit.passes.framework.dce import drop_dead
 
 LONG, STACK = (6, 300), (4, 5, 60)
@@ -40,11 +39,6 @@ STAYS = {
     "no elements": (lambda a, b: (a @ b.T, np.sum(a * b, axis=1)), (6, 0)),
     "complex numbers": (lambda a, b: (1j * a @ b.T, np.sum(1j * a * b, axis=1)), LONG),
 }  # fmt: skip
-
-
-def graph_of(f: Any, *args: Any) -> Graph:
-    """The graph of a call, as it comes to the pass."""
-    return drop_dead(simplify(record(f, *args)[0]))
 
 
 @each_row("is_special", [False, True])

@@ -10,7 +10,7 @@ import pytest
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact
 from tests.interpret import interpret, record
-from tests.targets.numpy.lower.test_lower import ops_of
+from tests.support.graphs import ops_of
 from tracejit.ir.verify import verify
 from tracejit.passes.algebra.outer_sums import join_outers
 from tracejit.passes.framework.dce import drop_dead

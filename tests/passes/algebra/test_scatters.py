@@ -11,6 +11,7 @@ import tracejit as tj
 from tests.against_exact import code
 from tests.interpret import interpret
 from tests.rows import each_row
+from tests.support.graphs import ops_of
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ir.verify import verify
@@ -68,7 +69,7 @@ def test_what_is_scattered_into_the_rest(
 ) -> None:
     graph = graph_of(nodes, shapes, dtype)
     new = verify(drop_dead(verify(reuse_results(graph))))
-    assert [node.op.name for node in new.nodes] == expected
+    assert ops_of(new) == expected
     given = arguments(shapes, dtype)
     (old,), (made,) = interpret(graph, *given), interpret(new, *given)
     np.testing.assert_allclose(made, old, rtol=1e-4 if dtype == "f4" else 1e-12, atol=1e-5)
@@ -79,7 +80,7 @@ def test_what_is_scattered_into_the_rest(
 def test_what_is_left_alone(nodes: str, shapes: str) -> None:
     graph = graph_of(nodes, shapes)
     new = reuse_results(graph)
-    assert [node.op.name for node in new.nodes] == [node.op.name for node in graph.nodes]
+    assert ops_of(new) == ops_of(graph)
 
 
 PLACED = {
@@ -96,7 +97,7 @@ def test_what_is_placed_in_the_rest(op: str, index: str, unique: bool, turned: b
     head = "graph f(x: f8[5,3], g: f8[4], i: i8[4]) -> y: f8[5,3]\n"
     graph = parse_graph(head + nodes, OPS)
     new = verify(drop_dead(verify(reuse_results(graph))))
-    assert [node.op.name for node in new.nodes] == ["add_item"]
+    assert ops_of(new) == ["add_item"]
     assert new.nodes[0].params["unique"] is unique
     rng = np.random.default_rng(0)
     given = rng.normal(size=(5, 3)), rng.normal(size=4), np.array([4, 0, 1, 3 if unique else 1])
@@ -108,13 +109,13 @@ def test_what_is_placed_nearly_everywhere_is_placed_in_zeros() -> None:
     nodes = "  a  f8[5] = put_at g i  shape=(5,) index=('{1}',)\n  y  f8[5] = add x a\n"
     graph = parse_graph(head + nodes, OPS)
     new = reuse_results(graph)
-    assert [node.op.name for node in new.nodes] == [node.op.name for node in graph.nodes]
+    assert ops_of(new) == ops_of(graph)
 
 
 def test_many_columns_are_added_up_in_zeros() -> None:
     graph = graph_of(MOVED["added"][0], "wide")
     new = reuse_results(graph)
-    assert [node.op.name for node in new.nodes] == [node.op.name for node in graph.nodes]
+    assert ops_of(new) == ops_of(graph)
 
 
 def test_a_graph_of_springs_reads_like_written_by_hand() -> None:

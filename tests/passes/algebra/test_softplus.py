@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact
 from tests.interpret import interpret, record
-from tests.targets.numpy.lower.test_lower import normal, ops_of
+from tests.support.arrays import normal
+from tests.support.graphs import ops_of
 from tracejit.ir.verify import verify
 from tracejit.passes.algebra.rewrites import reduce_strength
 from tracejit.passes.framework.dce import drop_dead

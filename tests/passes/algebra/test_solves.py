@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact
 from tests.by_day import by_day
-from tests.interpret import interpret, record
+from tests.interpret import interpret
 from tests.rows import each_row
+from tests.support.graphs import graph_of, ops_of
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
-from tracejit.passes.algebra.simplify import simplify
 from tracejit.passes.algebra.solves import solve_together
 from tracejit.passes.framework.dce import drop_dead
 
@@ -25,9 +25,9 @@ solve, inv = np.linalg.solve, np.linalg.inv
 
 def solves_of(f: Any, *args: Any) -> tuple[Graph, Graph, list[str]]:
     """The graph of a call before and after, and what is solved then."""
-    graph = drop_dead(simplify(record(f, *args)[0]))
+    graph = graph_of(f, *args)
     new = verify(drop_dead(solve_together(graph)))
-    names = [node.op.name for node in new.nodes]
+    names = ops_of(new)
     return graph, new, [name for name in names if name in ("solve", "solve_vector", "inv")]
 
 

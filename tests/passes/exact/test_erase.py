@@ -7,6 +7,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import interpret, record
+from tests.support.graphs import ops_of
 from tracejit.ir.printer import parse_graph, print_graph
 from tracejit.ir.verify import verify
 from tracejit.ops.base.op import OPS
@@ -105,7 +106,7 @@ def test_the_gradient_of_a_length_is_spelled_out() -> None:
   z    f8[3,2] = radial g_1 y_1 x  axis=(-1,)
 """
     graph = drop_dead(erase_markers(parse_graph(text, OPS)))
-    names = [node.op.name for node in graph.nodes]
+    names = ops_of(graph)
     assert names == ["equal", "where", "divide", "expand_dims", "multiply"]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.rewrites import graph_of
+from tests.support import graphs
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.base.op import OPS
 from tracejit.ops.control.branches import DECIDE
@@ -35,10 +36,6 @@ def replacing(before: str, after: str, asked: list[str] | None = None) -> Any:
         return rebuild(graph, rewrite, ops=(before,))
 
     return run
-
-
-def names_of(graph: Graph) -> list[str]:
-    return [node.op.name for node in graph.nodes]
 
 
 def deciding() -> Graph:
@@ -73,7 +70,7 @@ def test_a_pass_is_asked_again_about_ops_that_later_ones_make() -> None:
         Pass(replacing("sin", "cos", asked), needs=("sin",)),
         Pass(replacing("tanh", "sqrt", asked), needs=("tanh",)),
     )
-    assert names_of(run_to_fixed_point(graph, passes)) == ["exp", "sqrt"]
+    assert graphs.ops_of(run_to_fixed_point(graph, passes)) == ["exp", "sqrt"]
     assert asked == ["sin", "tanh", "cos"]
 
 
@@ -95,7 +92,7 @@ def test_what_a_decision_reads_is_protected_from_passes_that_change_bits(is_exac
     graph = deciding()
     graph.branches = graph.branches._replace(decisions=(object(),))
     each = Pass(replacing("sin", "cos"), is_exact=is_exact)
-    assert names_of(run_in_turn(graph, [each]))[0] == ("cos" if is_exact else "sin")
+    assert graphs.ops_of(run_in_turn(graph, [each]))[0] == ("cos" if is_exact else "sin")
     assert not graph.protected
     local = Pass(replacing("exp", "sqrt"), along_decisions=False)
     assert run_in_turn(graph, [local]) is graph

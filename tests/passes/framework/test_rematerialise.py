@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.support.graphs import ops_of
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ops.base.op import OPS
@@ -40,7 +41,7 @@ def test_nothing_to_compute_again_leaves_the_graph() -> None:
 
 def test_a_copy_stands_before_what_reads_it_first() -> None:
     new, names = repeated((1,))
-    assert [node.op.name for node in new.nodes] == [
+    assert ops_of(new) == [
         "sin", "tanh", "exp", "sum", "multiply", "tanh", "multiply", "multiply",
     ]  # fmt: skip
     assert names == ["b"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import interpret, record
-from tests.targets.numpy.lower.test_lower import normal
+from tests.support.arrays import normal
 from tracejit.ir.graph import Graph, Node
 from tracejit.passes.framework.emission import emit
 from tracejit.passes.layout.axes import (

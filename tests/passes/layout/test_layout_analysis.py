@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from tests.interpret import record
-from tests.targets.numpy.lower.test_lower import normal
+from tests.support.arrays import normal
+from tests.support.graphs import graph_of
 from tracejit.ir.types import ArrayType
-from tracejit.passes.algebra.simplify import simplify
-from tracejit.passes.framework.dce import drop_dead
 from tracejit.passes.layout.layout_assignment import Layouts, long_axis, loop_time
 
 LONG = {
@@ -36,7 +35,7 @@ def test_long_axis(shape: tuple[int, ...]) -> None:
 
 def orders(f: Any, *args: Any) -> dict[str, tuple[int, ...]]:
     """The orders of the axes of what is not kept in C order, by the names in the program."""
-    graph = drop_dead(simplify(record(f, *args)[0]))
+    graph = graph_of(f, *args)
     layouts = Layouts(graph)
     layouts.choose()
     return {value.label: order for value, order in layouts.orders.items() if value.label}
@@ -95,7 +94,7 @@ def test_nothing_is_copied_where_nothing_is_moved() -> None:
         h = np.tanh(x @ w + b)
         return np.sum(h * h), h.T @ x, np.transpose(h[None], (2, 0, 1))
 
-    graph = drop_dead(simplify(record(f, normal(32, 16), normal(16, 8), normal(8))[0]))
+    graph = graph_of(f, normal(32, 16), normal(16, 8), normal(8))
     layouts = Layouts(graph)
     layouts.choose()
     assert not layouts.orders

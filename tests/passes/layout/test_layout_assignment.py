@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.against_exact import assert_close, assert_close_to_exact
-from tests.interpret import interpret, record
-from tests.targets.numpy.lower.test_lower import normal, ops_of
+from tests.interpret import interpret
+from tests.support.arrays import normal
+from tests.support.graphs import graph_of, ops_of
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
-from tracejit.passes.algebra.simplify import simplify
 from tracejit.passes.framework.dce import drop_dead
 from tracejit.passes.layout import layout_assignment
 from tracejit.passes.layout.axes import swapped
@@ -94,11 +94,6 @@ TURNED = (
 def arguments(rows: int = ROWS, length: int = 3, dtype: str = "f8") -> list[Any]:
     """Rows, and two of the same length."""
     return [normal(*shape, dtype=dtype) for shape in ((rows, length), (length,), (length,))]
-
-
-def graph_of(f: Any, *args: Any) -> Graph:
-    """The graph of a call, as it comes to the pass."""
-    return drop_dead(simplify(record(f, *args)[0]))
 
 
 def tall(graph: Graph) -> list[str]:

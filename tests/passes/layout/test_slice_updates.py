@@ -14,19 +14,14 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact, code, with_special
 from tests.by_day import by_day
-from tests.interpret import interpret, record
+from tests.interpret import interpret
+from tests.support.graphs import graph_of
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
-from tracejit.passes.algebra.simplify import simplify
 from tracejit.passes.framework.dce import drop_dead
 from tracejit.passes.layout.slice_updates import update_slices
 
 Step = Callable[[Any, Any], Any]
-
-
-def graph_of(f: Any, *args: Any) -> Graph:
-    """The graph of a call, as it comes to the pass."""
-    return drop_dead(simplify(record(f, *args)[0]))
 
 
 def ops_of(graph: Graph) -> list[str]:

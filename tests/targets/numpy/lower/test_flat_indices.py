@@ -10,12 +10,12 @@ import pytest
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact, code
 from tests.interpret import interpret, record
-from tests.targets.numpy.lower.test_lower import normal
+from tests.support.arrays import normal
+from tests.support.graphs import graph_of
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ir.verify import verify
 from tracejit.ops.base.op import OPS
-from tracejit.passes.algebra.simplify import simplify
 from tracejit.passes.framework.dce import drop_dead
 from tracejit.targets.numpy.lower.flat_indices import flatten_indices
 
@@ -65,7 +65,7 @@ def test_to_the_bit(x: Any, w: Any, indices: list[Any]) -> None:
         np.add.at(y, indices, w)
         return x[indices], y
 
-    graph = drop_dead(simplify(record(f, x, w, *indices)[0]))
+    graph = graph_of(f, x, w, *indices)
     flat = verify(drop_dead(flatten_indices(graph)))
     for found, expected in zip(
         interpret(flat, x, w, *indices), interpret(graph, x, w, *indices), strict=True

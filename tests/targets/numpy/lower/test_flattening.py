@@ -13,9 +13,9 @@ from tests.against_exact import assert_close, assert_close_to_exact, code, with_
 from tests.by_day import some_by_day
 from tests.interpret import interpret, record
 from tests.rows import each_row
+from tests.support.graphs import graph_of
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
-from tracejit.passes.algebra.simplify import simplify
 from tracejit.passes.framework.dce import drop_dead
 from tracejit.passes.layout.slice_updates import update_slices
 from tracejit.support.cost_model import assuming
@@ -33,9 +33,9 @@ def every(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def graph_of(f: Program, *args: Any) -> Graph:
+def sliced(f: Program, *args: Any) -> Graph:
     """The graph of a call, as it comes to the pass."""
-    return update_slices(drop_dead(simplify(record(f, *args)[0])))
+    return update_slices(graph_of(f, *args))
 
 
 def laid(graph: Graph) -> Graph:
@@ -153,7 +153,7 @@ PROGRAMS = {
 def test_to_the_bit(f: Program, dtype: str, shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(len(shape))
     u, c = rng.normal(size=shape).astype(dtype), rng.normal(size=shape).astype(dtype)
-    graph = graph_of(f, u, c)
+    graph = sliced(f, u, c)
     before = {node.op.name for node in graph.nodes}
     new = laid(graph)
     assert "ravel" not in before
@@ -211,7 +211,7 @@ OTHERS: dict[str, Program] = {
 @pytest.mark.parametrize("f", OTHERS.values(), ids=OTHERS)
 def test_what_stays(f: Program) -> None:
     rng = np.random.default_rng(0)
-    graph = graph_of(f, rng.normal(size=(30, 40)), rng.normal(size=(30, 40)))
+    graph = sliced(f, rng.normal(size=(30, 40)), rng.normal(size=(30, 40)))
     assert flatten_slices(graph) is graph
 
 
@@ -231,12 +231,12 @@ def one(u: Any, c: Any) -> Any:
     [(step, (60, 60), True), (step, (8, 8), False), (one, (60, 60), False)],
 )
 def test_where_it_pays(f: Program, shape: tuple[int, ...], pays: bool) -> None:
-    graph = graph_of(f, np.ones(shape), np.ones([n - 2 for n in shape]))
+    graph = sliced(f, np.ones(shape), np.ones([n - 2 for n in shape]))
     assert (flatten_slices(graph) is not graph) == pays
 
 
 def test_wide_gaps_do_not_pay() -> None:
-    graph = graph_of(lambda u: u[1:, 1:40] * u[:-1, 1:40] - u[1:, 2:41], np.ones((50, 2000)))
+    graph = sliced(lambda u: u[1:, 1:40] * u[:-1, 1:40] - u[1:, 2:41], np.ones((50, 2000)))
     assert flatten_slices(graph) is graph
 
 

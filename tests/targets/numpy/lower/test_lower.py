@@ -14,30 +14,16 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.interpret import interpret, record
+from tests.interpret import interpret
 from tests.programs import Program, programs
 from tests.rows import each_row
-from tracejit.ir.graph import Graph
+from tests.support.arrays import normal
+from tests.support.graphs import graph_of, ops_of
 from tracejit.ir.verify import verify
-from tracejit.passes.algebra.simplify import simplify
 from tracejit.passes.framework.dce import drop_dead
 from tracejit.targets.numpy.lower.lower import lower
 
 EDGES = [0.0, -0.0, 1.0, -1.0, 1e300, -1e300, 1e-300, np.inf, -np.inf, np.nan]
-
-
-def ops_of(graph: Graph) -> list[str]:
-    """The ops of a graph in order."""
-    return [node.op.name for node in graph.nodes]
-
-
-def graph_of(f: Any, *args: Any) -> Graph:
-    """The graph of a call, as it comes to the pass."""
-    return drop_dead(simplify(record(f, *args)[0]))
-
-
-def normal(*shape: int, dtype: Any = "f8") -> Any:
-    return np.random.default_rng(sum(shape)).normal(size=shape).astype(dtype)
 
 
 def all_of(x: Any) -> Any:

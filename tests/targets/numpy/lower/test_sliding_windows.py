@@ -8,19 +8,13 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.interpret import interpret, record
+from tests.interpret import interpret
 from tests.rows import each_row
-from tests.targets.numpy.lower.test_lower import normal, ops_of
-from tracejit.ir.graph import Graph
+from tests.support.arrays import normal
+from tests.support.graphs import graph_of, ops_of
 from tracejit.ir.verify import verify
-from tracejit.passes.algebra.simplify import simplify
 from tracejit.passes.framework.dce import drop_dead
 from tracejit.targets.numpy.lower.sliding_windows import view_windows
-
-
-def graph_of(f: Any, *args: Any) -> Graph:
-    """The graph of a call, as it comes to the pass."""
-    return drop_dead(simplify(record(f, *args)[0]))
 
 
 def patches(x: Any) -> Any:

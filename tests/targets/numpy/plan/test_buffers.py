@@ -18,19 +18,11 @@ from tests.by_day import by_day
 from tests.graphs import compiled, random_graph, random_inputs
 from tests.interpret import interpret
 from tests.support.compare import assert_same
+from tests.support.graphs import parsed
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ops.base.op import OPS
 from tracejit.targets.numpy.plan.plan import plan_body
-
-
-def graph_of(head: str, *nodes: str) -> Graph:
-    """The graph of these nodes, none of them named by the user."""
-    graph = parse_graph("\n".join([f"graph f({head}", *(f"  {node}" for node in nodes)]), OPS)
-    for value in graph.values():
-        if value.node is not None:
-            value.label = ""
-    return graph
 
 
 def overwritten(graph: Graph) -> dict[str, str]:
@@ -46,7 +38,7 @@ def copies(graph: Graph, kept: int = 0) -> set[int]:
 
 
 def test_a_chain_lives_in_one_buffer() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[300]) -> d: f8[300]",
         "a  f8[300] = exp x",
         "b  f8[300] = multiply a x",
@@ -57,7 +49,7 @@ def test_a_chain_lives_in_one_buffer() -> None:
 
 
 def test_inputs_are_never_overwritten() -> None:
-    graph = graph_of("x: f8[300]) -> a: f8[300]", "a  f8[300] = negative x")
+    graph = parsed("x: f8[300]) -> a: f8[300]", "a  f8[300] = negative x")
     assert overwritten(graph) == {}
 
 
@@ -71,7 +63,7 @@ def test_constants_are_never_overwritten() -> None:
 
 
 def test_what_is_read_later_is_not_overwritten() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[300]) -> c: f8[300]",
         "a  f8[300] = exp x",
         "b  f8[300] = tanh a",
@@ -81,14 +73,14 @@ def test_what_is_read_later_is_not_overwritten() -> None:
 
 
 def test_results_and_residuals_are_not_overwritten() -> None:
-    graph = graph_of("x: f8[300]) -> a: f8[300]", "a  f8[300] = exp x", "b  f8[300] = tanh a")
+    graph = parsed("x: f8[300]) -> a: f8[300]", "a  f8[300] = exp x", "b  f8[300] = tanh a")
     a, b = (node.results[0] for node in graph.nodes)
     assert not plan_body(graph.inputs, graph.nodes, [a, b]).overwrites
     assert not plan_body(graph.inputs, graph.nodes, [b], [a]).overwrites
 
 
 def test_a_value_whose_view_is_read_later_is_not_overwritten() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[20,20]) -> c: f8[20,20]",
         "a  f8[20,20] = exp x",
         "v  f8[20,20] = transpose a  axes=(1, 0)",
@@ -99,7 +91,7 @@ def test_a_value_whose_view_is_read_later_is_not_overwritten() -> None:
 
 
 def test_a_view_is_not_overwritten() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[30,20]) -> b: f8[600]",
         "a  f8[30,20] = exp x",
         "v  f8[600] = reshape a  shape=(600,)",
@@ -118,20 +110,18 @@ WHOLE = (
 
 
 def test_all_of_an_array_in_another_shape_is_updated_in_place() -> None:
-    graph = graph_of("x: f8[30,20], y: f8[5]) -> c: f8[30,20]", *WHOLE)
+    graph = parsed("x: f8[30,20], y: f8[5]) -> c: f8[30,20]", *WHOLE)
     assert overwritten(graph) == {"b": "v", "c": "w"}
     assert copies(graph) == set()
 
 
 def test_what_is_read_in_its_own_shape_is_not_updated() -> None:
-    graph = graph_of(
-        "x: f8[30,20], y: f8[5]) -> d: f8[30,20]", *WHOLE, "d  f8[30,20] = multiply a c"
-    )
+    graph = parsed("x: f8[30,20], y: f8[5]) -> d: f8[30,20]", *WHOLE, "d  f8[30,20] = multiply a c")
     assert overwritten(graph) == {"c": "w", "d": "a"}
 
 
 def test_a_part_in_another_shape_is_not_updated() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[30,20], y: f8[5]) -> b: f8[300]",
         "a  f8[30,20] = exp x",
         "p  f8[15,20] = getitem a  index=(('slice', 15, None, None),)",
@@ -142,7 +132,7 @@ def test_a_part_in_another_shape_is_not_updated() -> None:
 
 
 def test_only_the_same_shape_and_dtype_is_overwritten() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[20,20], y: f4[20,20]) -> c: f8[20,20]",
         "a  f8[20] = sum x  axis=(0,)",
         "b  f8[20,20] = multiply a x",
@@ -153,7 +143,7 @@ def test_only_the_same_shape_and_dtype_is_overwritten() -> None:
 
 
 def test_small_arrays_and_scalars_are_not_updated_in_place() -> None:
-    graph = graph_of("x: f8[3], s: f8) -> b: f8[3], t: f8",
+    graph = parsed("x: f8[3], s: f8) -> b: f8[3], t: f8",
         "a  f8[3] = exp x",
         "b  f8[3] = tanh a",
         "r  f8 = exp s",
@@ -164,7 +154,7 @@ def test_small_arrays_and_scalars_are_not_updated_in_place() -> None:
 
 @pytest.mark.parametrize("infix", ["less", "equal", "logical_and"])
 def test_booleans_compared_in_place(infix: str) -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[300]) -> c: b1[300]",
         "a  b1[300] = less x 0.5",
         "b  b1[300] = greater x -0.5",
@@ -177,7 +167,7 @@ def test_booleans_compared_in_place(infix: str) -> None:
 
 
 def test_an_input_that_is_returned_is_copied() -> None:
-    graph = graph_of("x: f8[3], s: f8, n: ~i8) -> x: f8[3], s: f8, n: ~i8")
+    graph = parsed("x: f8[3], s: f8, n: ~i8) -> x: f8[3], s: f8, n: ~i8")
     assert copies(graph) == {0}
 
 
@@ -187,29 +177,29 @@ def test_a_constant_that_is_returned_is_copied() -> None:
 
 
 def test_one_value_returned_twice_is_copied_once() -> None:
-    graph = graph_of("x: f8[3]) -> a: f8[3], a: f8[3]", "a  f8[3] = exp x")
+    graph = parsed("x: f8[3]) -> a: f8[3], a: f8[3]", "a  f8[3] = exp x")
     assert copies(graph) == {1}
 
 
 def test_a_result_that_is_a_residual_too_is_copied() -> None:
-    graph = graph_of("x: f8[3]) -> a: f8[3], a: f8[3]", "a  f8[3] = exp x")
+    graph = parsed("x: f8[3]) -> a: f8[3], a: f8[3]", "a  f8[3] = exp x")
     assert copies(graph, kept=1) == {0}
 
 
 def test_a_view_of_an_input_is_copied() -> None:
-    graph = graph_of("x: f8[3,1]) -> v: f8[3]", "v  f8[3] = reshape x  shape=(3,)")
+    graph = parsed("x: f8[3,1]) -> v: f8[3]", "v  f8[3] = reshape x  shape=(3,)")
     assert copies(graph) == {0}
 
 
 def test_a_view_of_all_that_is_ours_need_not_be_copied() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[3,1]) -> v: f8[3]", "a  f8[3,1] = exp x", "v  f8[3] = reshape a  shape=(3,)"
     )
     assert copies(graph) == set()
 
 
 def test_a_view_of_a_part_is_copied_so_that_the_rest_is_freed() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[9]) -> v: f8[1]",
         "a  f8[9] = exp x",
         "v  f8[1] = getitem a  index=(('slice', None, 1, None),)",
@@ -218,7 +208,7 @@ def test_a_view_of_a_part_is_copied_so_that_the_rest_is_freed() -> None:
 
 
 def test_a_value_and_its_view_are_two_arrays() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[3,1]) -> a: f8[3,1], v: f8[3]",
         "a  f8[3,1] = exp x",
         "v  f8[3] = reshape a  shape=(3,)",

@@ -10,22 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.graphs import random_graph, random_inputs
+from tests.support.graphs import parsed
 from tracejit.ir.graph import Graph, Node
-from tracejit.ir.printer import parse_graph
-from tracejit.ops.base.op import OPS
 from tracejit.passes.framework.dce import drop_dead
 from tracejit.support.cost_model import costs
 from tracejit.targets.numpy.plan.inline import inlined_nodes
 from tracejit.targets.numpy.plan.plan import plan_body
-
-
-def graph_of(head: str, *nodes: str, named: str = "") -> Graph:
-    """The graph of these nodes, whose user named only `named`."""
-    graph = parse_graph("\n".join([f"graph f({head}", *(f"  {node}" for node in nodes)]), OPS)
-    for value in graph.values():
-        if value.node is not None and value.name not in named.split():
-            value.label = ""
-    return graph
 
 
 def inlined(graph: Graph) -> list[str]:
@@ -41,7 +31,7 @@ def planned(graph: Graph) -> list[str]:
 
 
 def test_small_single_uses_are_inlined() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[3]) -> c: f8[3]",
         "a  f8[3] = exp x",
         "b  f8[3] = multiply a x",
@@ -52,19 +42,19 @@ def test_small_single_uses_are_inlined() -> None:
 
 def test_what_the_user_named_keeps_its_line() -> None:
     nodes = ("a  f8[3] = exp x", "b  f8[3] = multiply a x", "c  f8[3] = negative b")
-    graph = graph_of("x: f8[3]) -> c: f8[3]", *nodes, named="a")
+    graph = parsed("x: f8[3]) -> c: f8[3]", *nodes, named="a")
     assert inlined(graph) == ["b"]
 
 
 def test_the_cotangent_of_what_the_user_named_keeps_its_line() -> None:
     nodes = ("h_bar  f8[3] = exp x", "c  f8[3] = negative h_bar")
-    graph = graph_of("x: f8[3]) -> c: f8[3]", *nodes)
+    graph = parsed("x: f8[3]) -> c: f8[3]", *nodes)
     graph.nodes[0].results[0].derived = (graph.inputs[0], "_bar")
     assert inlined(graph) == []
 
 
 def test_a_value_used_twice_is_a_statement() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[3]) -> c: f8[3]",
         "a  f8[3] = exp x",
         "b  f8[3] = multiply a a",
@@ -74,12 +64,12 @@ def test_a_value_used_twice_is_a_statement() -> None:
 
 
 def test_results_are_statements() -> None:
-    graph = graph_of("x: f8[3]) -> a: f8[3], b: f8[3]", "a  f8[3] = exp x", "b  f8[3] = tanh a")
+    graph = parsed("x: f8[3]) -> a: f8[3], b: f8[3]", "a  f8[3] = exp x", "b  f8[3] = tanh a")
     assert inlined(graph) == []
 
 
 def test_large_arrays_are_statements_where_they_are_updated_in_place() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[300]) -> c: f8[300]",
         "a  f8[300] = exp x",
         "b  f8[300] = multiply a x",
@@ -90,7 +80,7 @@ def test_large_arrays_are_statements_where_they_are_updated_in_place() -> None:
 
 
 def test_a_large_array_is_inlined_in_the_next_statement_where_no_buffer_is_lost() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[30,20], w: f8[20,20]) -> c: f8[30,20]",
         "a  f8[30,20] = matmul x w",
         "b  f8[30,20] = tanh x",
@@ -102,7 +92,7 @@ def test_a_large_array_is_inlined_in_the_next_statement_where_no_buffer_is_lost(
 
 
 def test_a_large_array_is_not_inlined_across_another_statement() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[30,20]) -> t: f8, c: f8[30,20]",
         "a  f8[30,20] = multiply x x",
         "t  f8 = sum x  axis=(0, 1)",
@@ -112,7 +102,7 @@ def test_a_large_array_is_not_inlined_across_another_statement() -> None:
 
 
 def test_a_large_array_that_the_next_statement_reads_twice_is_not_inlined() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[30,20]) -> c: f8",
         "a  f8[30,20] = multiply x x",
         "b  f8[30,20] = multiply a a",
@@ -123,7 +113,7 @@ def test_a_large_array_that_the_next_statement_reads_twice_is_not_inlined() -> N
 
 
 def test_views_of_named_values_may_be_repeated() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[30,20], w: f8[30,20]) -> c: f8[20,20], d: f8[20,20]",
         "v  f8[20,30] = transpose w  axes=(1, 0)",
         "c  f8[20,20] = matmul v x",
@@ -134,7 +124,7 @@ def test_views_of_named_values_may_be_repeated() -> None:
 
 
 def test_another_shape_that_is_updated_is_a_statement() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[3,2], y: f8[2]) -> b: f8[6]",
         "v  f8[6] = ravel x",
         "b  f8[6] = add_slice v y  index=(('slice', 1, 3, None),)",
@@ -144,7 +134,7 @@ def test_another_shape_that_is_updated_is_a_statement() -> None:
 
 def test_an_array_that_is_updated_is_a_statement() -> None:
     update = "b  f8[6] = add_slice v y  index=(('slice', 1, 3, None),)"
-    graph = graph_of("x: f8[6], y: f8[2]) -> b: f8[6]", "v  f8[6] = add x 1.0", update)
+    graph = parsed("x: f8[6], y: f8[2]) -> b: f8[6]", "v  f8[6] = add x 1.0", update)
     assert inlined(graph) == []
 
 
@@ -153,13 +143,13 @@ def test_a_reduction_to_a_small_result_ends_the_line_it_is_used_on() -> None:
         "a  f8 = sum x  axis=(0, 1)            # f:1  return np.sum(x) * 2.0",
         "b  f8 = multiply a 2.0",
     )
-    assert inlined(graph_of("x: f8[30,20]) -> b: f8", *nodes)) == ["a"]
+    assert inlined(parsed("x: f8[30,20]) -> b: f8", *nodes)) == ["a"]
     apart = (nodes[0], "b  f8 = multiply a 2.0  # f:2  return a * 2.0")
-    assert inlined(graph_of("x: f8[30,20]) -> b: f8", *apart)) == []
+    assert inlined(parsed("x: f8[30,20]) -> b: f8", *apart)) == []
 
 
 def test_several_results_and_effects_are_statements() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[3]) -> c: f8[3]",
         "a, b  f8[3], f8[3] = modf x",
         "c     f8[3] = add a b",
@@ -169,7 +159,7 @@ def test_several_results_and_effects_are_statements() -> None:
 
 def test_expressions_stay_short() -> None:
     nodes = [f"v{k + 1}  f8[3] = tanh v{k}" for k in range(20)]
-    graph = graph_of("v0: f8[3]) -> v20: f8[3]", *nodes)
+    graph = parsed("v0: f8[3]) -> v20: f8[3]", *nodes)
     statements = len(nodes) - len(inlined(graph))
     assert statements == pytest.approx(len(nodes) / (costs().expression_operations + 1), abs=1)
 

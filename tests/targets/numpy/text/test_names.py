@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.by_day import by_day
 from tests.graphs import random_graph, random_inputs
+from tests.support.graphs import parsed
 from tracejit.ir.graph import Graph
-from tracejit.ir.printer import parse_graph
-from tracejit.ops.base.op import OPS
 from tracejit.support.errors import GraphError
 from tracejit.targets.numpy.plan.liveness import read_values
 from tracejit.targets.numpy.plan.plan import plan_body
@@ -29,15 +28,6 @@ from tracejit.targets.numpy.text.names import (
     check_text,
     variables,
 )
-
-
-def graph_of(head: str, *nodes: str, named: str = "") -> Graph:
-    """The graph of these nodes; those not in `named` are temporaries of what follows them."""
-    graph = parse_graph("\n".join([f"graph f({head}", *(f"  {node}" for node in nodes)]), OPS)
-    for value in graph.values():
-        if value.node is not None and value.name not in named.split():
-            value.label = ""
-    return graph
 
 
 def names_of(graph: Graph, *reserved: str) -> dict[str, str]:
@@ -55,7 +45,7 @@ LOOP = (
 
 def loop() -> Graph:
     """Three values that the user all called h."""
-    graph = graph_of("x: f8[3]) -> h_2: f8[3]", *LOOP)
+    graph = parsed("x: f8[3]) -> h_2: f8[3]", *LOOP)
     for node in graph.nodes:
         node.results[0].label = node.results[0].base = "h"
     return graph
@@ -79,19 +69,19 @@ def test_the_smallest_free_number_is_taken() -> None:
 
 
 def test_reserved_words_keywords_and_called_builtins_are_avoided() -> None:
-    graph = graph_of("lambda_: f8[3], tanh: f8[3], abs: f8[3]) -> tanh: f8[3]")
+    graph = parsed("lambda_: f8[3], tanh: f8[3], abs: f8[3]) -> tanh: f8[3]")
     graph.inputs[0].name = graph.inputs[0].base = "lambda"
     assert list(names_of(graph, "tanh").values()) == ["lambda_1", "tanh_1", "abs_1"]
 
 
 def test_two_inputs_never_share_a_name() -> None:
-    graph = graph_of("exp: f8[3], exp_1: f8[3], exp_2: f8[3]) -> exp: f8[3]")
+    graph = parsed("exp: f8[3], exp_1: f8[3], exp_2: f8[3]) -> exp: f8[3]")
     names = names_of(graph, "exp")
     assert len(set(names.values())) == 3
 
 
 def test_a_buffer_has_one_name_from_first_to_last() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[32,16], w: f8[16,8], b: f8[8]) -> h: f8[32,8]",
         "h_1  f8[32,8] = matmul x w",
         "h_2  f8[32,8] = add h_1 b",
@@ -103,7 +93,7 @@ def test_a_buffer_has_one_name_from_first_to_last() -> None:
 
 
 def test_what_the_user_named_keeps_its_name_in_a_chain() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[300]) -> q: f8[300]",
         "h    f8[300] = exp x",
         "q_1  f8[300] = multiply h 4.0",
@@ -115,7 +105,7 @@ def test_what_the_user_named_keeps_its_name_in_a_chain() -> None:
 
 
 def test_cotangents_in_a_chain_are_called_what_it_ends_in() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[300], h: f8[300], q: f8[300]) -> x_bar: f8[300]",
         "q_bar  f8[300] = multiply x 2.0",
         "h_bar  f8[300] = multiply q_bar 4.0",
@@ -129,7 +119,7 @@ def test_cotangents_in_a_chain_are_called_what_it_ends_in() -> None:
 
 
 def test_a_cotangent_that_is_read_elsewhere_keeps_its_name() -> None:
-    graph = graph_of(
+    graph = parsed(
         "x: f8[20,20], h: f8[20,20]) -> s: f8, x_bar: f8[20,20]",
         "h_bar  f8[20,20] = exp x",
         "s      f8 = sum h_bar  axis=(0, 1)",
@@ -142,7 +132,7 @@ def test_a_cotangent_that_is_read_elsewhere_keeps_its_name() -> None:
 
 
 def test_given_names_of_inputs_are_kept() -> None:
-    graph = graph_of("a: f8[3], b: f8[3]) -> a: f8[3]")
+    graph = parsed("a: f8[3], b: f8[3]) -> a: f8[3]")
     a, b = graph.inputs
     plan = plan_body([a, b], [], [a])
     assert variables(plan, ["exp"], {a: "h_2"}) == {a: "h_2", b: "b"}
@@ -222,7 +212,7 @@ def test_numbers_are_free_from_the_statement_on_until_which_they_are_held() -> N
 def test_many_names_at_once_cost_no_more_each() -> None:
     def seconds(count: int) -> float:
         nodes = [f"v{k + 1}  f8[3] = tanh v{k}" for k in range(count)]
-        graph = graph_of(f"v0: f8[3]) -> v{count}: f8[3]", *nodes)
+        graph = parsed(f"v0: f8[3]) -> v{count}: f8[3]", *nodes)
         graph.outputs = [value for value in graph.values() if value.node is not None]
         for value in graph.outputs:
             value.label = value.base = "y"
