@@ -8,7 +8,6 @@ import enum
 import fractions
 import json
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import pytest
 
 import tracejit as tj
 from tests.support.compare import assert_same
+from tests.support.errors import outcome
 
 X = np.array([1.0, 2.0, 3.0])
 X4 = X.astype("f4")
@@ -255,16 +255,6 @@ PROGRAMS: dict[str, Numbers] = {
 }
 
 
-def answered(function: Callable[[Any, Any], Any], x: Any, number: Any) -> Any:
-    """What a call answers or raises."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return function(x, number)
-        except Exception as error:
-            return error
-
-
 def check(found: Any, expected: Any) -> None:
     """The same error, container, type and number."""
     if isinstance(expected, Exception):
@@ -289,7 +279,7 @@ def test_numbers_are_pythons_and_numpys(name: str) -> None:
     compiled = tj.function(function, exact=True)
     for _ in range(2):
         for number in numbers:
-            check(answered(compiled, x, number), answered(function, x, number))
+            check(outcome(compiled, x, number), outcome(function, x, number))
     if kernels is not None:
         assert len(compiled.kernels) == kernels
 
@@ -324,7 +314,7 @@ def test_c_code_that_wants_a_number_gets_it(read: Callable[[Any], Any]) -> None:
 def test_an_error_of_the_users_is_raised_as_it_is() -> None:
     compiled = tj.function(lambda x, n: x * n if n < 3 else x + n.real("no"))
     for number in (1, 2, 3, 4, 1):
-        check(answered(compiled, X, number), answered(compiled.python, X, number))
+        check(outcome(compiled, X, number), outcome(compiled.python, X, number))
 
 
 def test_keys_of_an_argument_are_told_by_type() -> None:

@@ -18,6 +18,7 @@ import tracejit as tj
 import tracejit.compiler.pipeline as pipeline
 from tests.benchmarks import first_light
 from tests.interpret import run
+from tests.support.running import kernel_of
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.compiler.kernel import Kernel
 from tracejit.compiler.pipeline import Recorded, generate, key_of, name_of, optimise
@@ -56,7 +57,7 @@ _files = iter(range(10_000))
 def kernel(source: str, *args: Any, argnums: Any = 0, **options: Any) -> Kernel:
     """The kernel of value and gradient of the function f in a source text."""
     f = written(source, filename=f"/somewhere/train_{next(_files)}.py")
-    return tj.value_and_grad(tj.function(f, cache=False, **options), argnums).kernel(*args)
+    return kernel_of(f, *args, argnums=argnums, **options)
 
 
 BASE = "def f(x, w):\n    h = np.tanh(x * w)\n    return np.sum(h * h)"

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
-from tracejit.compiler.kernel import Kernel
+from tests.support.running import kernel_of
 from tracejit.debug.instrument import Instrumented, own_function, resolved
 
 X = np.ones(3)
 
 
-def kernel_of() -> Kernel:
-    return tj.value_and_grad(tj.function(lambda x: np.sum(np.exp(x)), cache=False)).kernel(X)
+def exponentials(x: Any) -> Any:
+    return np.sum(np.exp(x))
 
 
 def nothing(function: ast.FunctionDef, prefix: str) -> None:
@@ -23,7 +23,7 @@ def nothing(function: ast.FunctionDef, prefix: str) -> None:
 
 
 def test_a_copy_shares_constants_and_not_functions() -> None:
-    kernel = kernel_of()
+    kernel = kernel_of(exponentials, X)
     module = kernel.module
     copied = Instrumented(module, nothing, {"hook": 1}).copy()
     assert copied.ones_3 is module.ones_3
@@ -36,7 +36,7 @@ def test_a_copy_shares_constants_and_not_functions() -> None:
 
 
 def test_lines_are_those_of_the_text() -> None:
-    module = kernel_of().module
+    module = kernel_of(exponentials, X).module
     copied = Instrumented(module, nothing, {}).copy()
 
     def lines(function: Any) -> list[int | None]:
@@ -55,7 +55,7 @@ def test_names_of_hooks_are_free() -> None:
 
 
 def test_functions_that_others_put_there_are_not_of_the_text() -> None:
-    module = kernel_of().module
+    module = kernel_of(exponentials, X).module
     assert own_function(module, "forward") is module.forward
     assert own_function(module, "exp") is None
     module.__dict__["forward"] = lambda x: x

@@ -14,6 +14,7 @@ import pytest
 
 import tracejit as tj
 from tests.support.compare import assert_same_bits
+from tests.support.running import kernel_of
 from tests.test_golden import PROGRAMS
 from tracejit.compiler.kernel import Kernel
 from tracejit.debug.switch import SWITCH
@@ -28,10 +29,6 @@ HERE = Path(__file__).name
 def quiet() -> Any:
     with np.errstate(all="ignore"):
         yield
-
-
-def gradient(f: Callable[..., Any], *arrays: Any, **words: Any) -> Kernel:
-    return tj.value_and_grad(tj.function(f, cache=False, **words)).kernel(*arrays)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -75,7 +72,7 @@ def test_tiles_answer_the_same_bits_and_are_checked() -> None:
         return np.sum(np.log(np.exp(-x) * np.cos(x) + 2.0))
 
     x = np.linspace(0.0, 1.0, 900_000)
-    kernel = gradient(tiled, x, threads=2)
+    kernel = kernel_of(tiled, x, threads=2)
     assert "in_turn(tile_1" in kernel.source
     checked = kernel.checked()
     assert_same_bits(checked.value_and_grad(x), kernel.value_and_grad(x))
@@ -88,7 +85,7 @@ def test_loops_are_checked_in_each_step() -> None:
     def grown(x: Any) -> Any:
         return np.sum(tj.fori_loop(0, 100, lambda k, c: c * x * 10.0, x))
 
-    kernel = gradient(grown, X)
+    kernel = kernel_of(grown, X)
     assert "for " in kernel.source
     assert_same_bits(kernel.checked().forward(X * 0.05), kernel.forward(X * 0.05))
     with pytest.raises(NonFiniteError, match="inf in 3 elements") as caught:
@@ -102,7 +99,7 @@ def logs(x: Any) -> Any:
 
 
 def test_the_error_names_the_users_line_the_generated_line_and_the_ranges() -> None:
-    kernel = gradient(logs, X)
+    kernel = kernel_of(logs, X)
     with pytest.raises(NonFiniteError) as caught:
         kernel.checked().value_and_grad(X)
     text = str(caught.value)
@@ -117,7 +114,7 @@ def test_the_error_names_the_users_line_the_generated_line_and_the_ranges() -> N
 
 
 def test_the_traceback_ends_in_the_generated_line() -> None:
-    kernel = gradient(logs, X)
+    kernel = kernel_of(logs, X)
     with pytest.raises(NonFiniteError) as caught:
         kernel.checked().forward(X)
     frames = [one.filename for one in traceback.extract_tb(caught.tb)]
@@ -125,7 +122,7 @@ def test_the_traceback_ends_in_the_generated_line() -> None:
 
 
 def test_a_gradient_that_is_not_finite_while_the_value_is() -> None:
-    kernel = gradient(lambda x: np.sum(np.sqrt(x)), X)
+    kernel = kernel_of(lambda x: np.sum(np.sqrt(x)), X)
     for run in (kernel.checked().value_and_grad, halves(kernel.checked())):
         with pytest.raises(NonFiniteError, match="but the gradient of lambda is not fin") as caught:
             run(X)
@@ -141,7 +138,7 @@ def halves(kernel: Kernel) -> Callable[..., Any]:
 
 
 def test_an_overflow_of_the_value_is_none_of_the_gradient() -> None:
-    kernel = gradient(lambda x: np.sum(np.exp(x)), X)
+    kernel = kernel_of(lambda x: np.sum(np.exp(x)), X)
     with pytest.raises(NonFiniteError, match=r"^exp") as caught:
         kernel.checked().value_and_grad(X * 1e3)
     assert "but the gradient" not in str(caught.value)
@@ -149,14 +146,14 @@ def test_an_overflow_of_the_value_is_none_of_the_gradient() -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_an_argument_that_is_not_finite_is_named(bad: float) -> None:
-    kernel = gradient(lambda x, weights: np.sum(x * weights), X, X)
+    kernel = kernel_of(lambda x, weights: np.sum(x * weights), X, X)
     with pytest.raises(NonFiniteError, match=r"^argument weights of lambda holds 1 ") as caught:
         kernel.checked().value_and_grad(X, np.array([1.0, bad, 1.0]))
     assert "`" not in str(caught.value)
 
 
 def test_a_residual_that_is_not_finite_is_named() -> None:
-    kernel = gradient(lambda x: np.sum(x * x), X)
+    kernel = kernel_of(lambda x: np.sum(x * x), X)
     with pytest.raises(NonFiniteError, match=r"^residual x of lambda holds 1 nan"):
         kernel.checked().backward((np.array([1.0, np.nan, 2.0]),))
     with pytest.raises(NonFiniteError, match=r"^argument out_bar of lambda holds 1 nan"):
@@ -174,7 +171,7 @@ def test_a_residual_that_is_not_finite_is_named() -> None:
 )
 def test_nan_on_purpose_is_no_event(function: Callable[..., Any]) -> None:
     x = np.array([1.0, np.nan, 3.0])
-    kernel = gradient(function, x)
+    kernel = kernel_of(function, x)
     assert_same_bits(kernel.checked().value_and_grad(x), kernel.value_and_grad(x))
 
 
@@ -203,7 +200,7 @@ def masked(x: Any) -> Any:
 
 
 def test_the_side_that_where_leaves_out_is_an_event_but_not_with_results_only() -> None:
-    kernel = gradient(masked, X)
+    kernel = kernel_of(masked, X)
     with pytest.raises(NonFiniteError, match=r"^log"):
         kernel.checked().forward(X)
     assert_same_bits(kernel.checked(results_only=True).value_and_grad(X), kernel.value_and_grad(X))
@@ -233,7 +230,7 @@ def test_results_only_names_the_operation_that_the_result_comes_from() -> None:
         kept = np.where(x > 0, np.log(x), 0.0)
         return np.sum(kept) + np.sum(1.0 / (x - 4.0))
 
-    kernel = gradient(two, X)
+    kernel = kernel_of(two, X)
     with pytest.raises(NonFiniteError) as caught:
         kernel.checked(results_only=True).forward(X)
     assert "np.sum(1.0 / (x - 4.0))" in str(caught.value)
@@ -252,10 +249,10 @@ def test_operands_are_shown_as_they_were_before_an_update_in_place() -> None:
 
 
 def test_single_and_complex_numbers_and_numbers_alone() -> None:
-    single = gradient(lambda x: np.sum(x * np.float32(1e30)), X.astype("f4"))
+    single = kernel_of(lambda x: np.sum(x * np.float32(1e30)), X.astype("f4"))
     with pytest.raises(NonFiniteError, match="inf"):
         single.checked().forward(X.astype("f4") * np.float32(1e10))
-    number = gradient(lambda x: np.log(x) * 2.0, np.float64(1.0))
+    number = kernel_of(lambda x: np.log(x) * 2.0, np.float64(1.0))
     with pytest.raises(NonFiniteError, match=r"^log\(x\) is infinite") as caught:
         number.checked().value_and_grad(np.float64(0.0))
     assert caught.value.__context__ is None
@@ -265,7 +262,7 @@ def test_single_and_complex_numbers_and_numbers_alone() -> None:
 
 
 def test_a_checked_kernel_stays_checked_after_debug_nans() -> None:
-    kernel = gradient(logs, X)
+    kernel = kernel_of(logs, X)
     with tj.debug_nans():
         checked = kernel.checked()
         with pytest.raises(NonFiniteError):

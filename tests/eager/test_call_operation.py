@@ -19,6 +19,7 @@ import tracejit as tj
 from tests.by_day import by_day
 from tests.programs import Program, programs
 from tests.support.compare import assert_same, close
+from tests.support.running import of_value_and_gradient
 from tracejit.eager import call_operation
 from tracejit.ir.graph import Graph
 from tracejit.specialise import results
@@ -911,17 +912,6 @@ def test_recomputed_regions_in_functions() -> None:
 def clipped(x: Any) -> Any:
     """The identity, with a rule that is not linear in the cotangent."""
     return tj.custom_gradient(lambda x: (x * 1.0, lambda d: np.clip(d, -1.0, 1.0)))(x)
-
-
-def of_value_and_gradient(f: Callable[..., Any], x: Any) -> Any:
-    """The gradient of f(x) plus its gradient."""
-    with tj.GradientTape() as outer:
-        outer.watch(x)
-        with tj.GradientTape() as tape:
-            tape.watch(x)
-            y = f(x)
-        both = tape.gradient(y, x) + y
-    return outer.gradient(both, x)
 
 
 def test_a_rule_gets_the_sum_of_what_arrives_from_value_and_gradient() -> None:

@@ -23,6 +23,7 @@ import tracejit as tj
 from tests.benchmarks.recompute import MOST_MEMORY, arguments, measure, peak
 from tests.by_day import some_by_day
 from tests.support.compare import assert_same
+from tests.support.running import of_value_and_gradient, taped
 from tests.tensorflow.modes import MODES, Program, plain
 from tracejit.support.errors import InPlaceError, NoGradientError, TracejitError
 from tracejit.trace.recording.eager import EAGER
@@ -58,13 +59,9 @@ def constants() -> list[Any]:
     return [tj.constant(X), tj.constant(Y)]
 
 
-def taped(f: Callable[..., Any], *arrays: Any) -> Any:
-    """The value of f and its gradients by all arguments, by an eager tape."""
-    xs = [tj.constant(array) for array in arrays]
-    with tj.GradientTape() as tape:
-        tape.watch(xs)
-        y = f(*xs)
-    return plain([y, tape.gradient(y, xs)])
+def on_a_tape(f: Callable[..., Any], *arrays: Any) -> Any:
+    """The value of f and its gradients by all arguments, as arrays."""
+    return plain(taped(f, *arrays))
 
 
 # The same gradients as without
@@ -368,7 +365,7 @@ def test_several_regions_that_use_one_value() -> None:
 
         rng = np.random.default_rng(0)
         x, a = rng.normal(size=40), 1.0 + 0.1 * rng.normal(size=40)
-        return taped(lambda x, a: f(f(f(x, a), a), a), x, a)
+        return on_a_tape(lambda x, a: f(f(f(x, a), a), a), x, a)
 
     assert_same(slope(tj.recompute_grad), slope(kept))
 
@@ -379,7 +376,7 @@ def test_complex_numbers() -> None:
     def f(z: Any) -> Any:
         return np.real(np.exp(z) * np.conj(z) * z)
 
-    assert_same(taped(tj.recompute_grad(f), z), taped(f, z))
+    assert_same(on_a_tape(tj.recompute_grad(f), z), on_a_tape(f, z))
 
 
 def test_a_jacobian() -> None:
@@ -445,7 +442,7 @@ def test_whatever_can_be_called(kind: str) -> None:
     f = CALLABLES[kind]()
     factor = 0.0 if kind in ("partial", "ufunc") else 1.0
     expected = np.sin(X) * factor + np.cos(X) * (X if factor else 1.0)
-    np.testing.assert_allclose(taped(f, X)[1][0], expected, rtol=1e-15)
+    np.testing.assert_allclose(on_a_tape(f, X)[1][0], expected, rtol=1e-15)
 
 
 # How often it runs
@@ -594,7 +591,7 @@ def test_variables_made_inside() -> None:
                 del v
             return x
 
-        return taped(f, X)
+        return on_a_tape(f, X)
 
     assert_same(slope(tj.recompute_grad), slope(kept))
 
@@ -653,7 +650,7 @@ def test_values_taken_out_inside() -> None:
         scale = x.numpy().max()
         return np.sin(x) * scale if x[0] > 0.0 else x
 
-    assert_same(taped(f, X)[1][0], np.cos(X) * 1.0)
+    assert_same(on_a_tape(f, X)[1][0], np.cos(X) * 1.0)
 
 
 # Random numbers
@@ -1004,7 +1001,7 @@ def test_a_constant_kept_from_the_first_run() -> None:
             known["scale"] = tj.constant(2.0) * 3.0
         return np.sin(x) * known["scale"]
 
-    y, (x_bar,) = taped(lambda x: f(f(x)) * known["scale"], X)
+    y, (x_bar,) = on_a_tape(lambda x: f(f(x)) * known["scale"], X)
     assert_same(y, np.sin(np.sin(X) * 6.0) * 6.0 * 6.0)
     np.testing.assert_allclose(x_bar, 36.0 * np.cos(np.sin(X) * 6.0) * 6.0 * np.cos(X), rtol=1e-14)
 
@@ -1013,7 +1010,7 @@ def test_a_large_list_in_reach() -> None:
     """Looking for generators does not choke on what f happens to read."""
     numbers = list(range(100_000))
     f = tj.recompute_grad(lambda x: x * numbers[3])
-    assert_same(taped(f, X)[1][0], 3.0 * ONE)
+    assert_same(on_a_tape(f, X)[1][0], 3.0 * ONE)
 
 
 def test_the_least_memory_that_was_promised() -> None:
@@ -1063,17 +1060,6 @@ def test_memory_falls_where_every_segment_has_its_own_words() -> None:
 def clipped(x: Any) -> Any:
     """The identity, with a rule that is not linear in the cotangent."""
     return tj.custom_gradient(lambda x: (x * 1.0, lambda d: np.clip(d, -1.0, 1.0)))(x)
-
-
-def of_value_and_gradient(f: Any, x: Any) -> Any:
-    """The gradient of f(x) plus its gradient."""
-    with tj.GradientTape() as outer:
-        outer.watch(x)
-        with tj.GradientTape() as tape:
-            tape.watch(x)
-            y = f(x)
-        both = tape.gradient(y, x) + y
-    return outer.gradient(both, x)
 
 
 REGIONS: dict[str, Any] = {

@@ -12,6 +12,7 @@ import pytest
 
 import tracejit as tj
 from tests.support.compare import close
+from tests.support.errors import refusal
 from tests.support.graphs import ops_of
 from tracejit.eager.targets import UnconnectedGradients, wants_zeros
 from tracejit.support.errors import (
@@ -48,13 +49,6 @@ def taped(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
         tape.watch(xs)
         y = f(*xs)
     return tape, xs, y
-
-
-def refusal(kind: type[BaseException], f: Callable[[], Any]) -> Any:
-    """The error that f raises."""
-    with pytest.raises(kind) as caught:
-        f()
-    return caught.value
 
 
 # Structures

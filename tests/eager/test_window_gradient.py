@@ -16,6 +16,7 @@ import tracejit as tj
 from tests.by_day import by_day
 from tests.programs import Program, programs
 from tests.support.compare import assert_same, close
+from tests.support.running import taped
 from tracejit.eager import window_gradient
 from tracejit.support.memo import Table
 
@@ -41,12 +42,8 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def gradient(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """The gradients of f(*xs) by the Tensors xs of `args`; of one alone, not in a list."""
-    xs = [tj.constant(one) for one in args]
-    with tj.GradientTape() as tape:
-        tape.watch(xs)
-        y = f(*xs)
-    found = tape.gradient(y, xs, **options)
-    return found if len(xs) > 1 else found[0]
+    _, found = taped(f, *args, **options)
+    return found if len(found) > 1 else found[0]
 
 
 # One kernel per structure

@@ -9,16 +9,13 @@ import pytest
 
 import tracejit as tj
 from tests.explorer.pages import read
+from tests.support.running import kernel_of
 from tracejit.compiler.kernel import Kernel
 from tracejit.explorer import drawing
 from tracejit.explorer.drawing import Drawing, backward_nodes, drawing_of
 from tracejit.explorer.user_code import Numbers
 
 X = np.linspace(-1.0, 1.0, 12).reshape(3, 4)
-
-
-def kernel_of(function: Any, *args: Any) -> Kernel:
-    return tj.value_and_grad(tj.function(function, cache=False)).kernel(*args)
 
 
 def drawn(kernel: Kernel) -> Drawing:

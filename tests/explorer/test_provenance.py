@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.running import kernel_of
 from tests.test_golden import PROGRAMS
 from tracejit.compiler.kernel import Kernel
 from tracejit.explorer.provenance import Piece, cited_pieces, functions_of, provenance_of
@@ -20,10 +20,6 @@ WITH_COLUMNS = pytest.mark.skipif(
     sys.version_info < (3, 11), reason="Python knows columns from 3.11 on"
 )
 X = np.linspace(-1.0, 1.0, 12).reshape(3, 4)
-
-
-def kernel_of(function: Callable[..., Any], *args: Any) -> Kernel:
-    return tj.value_and_grad(tj.function(function, cache=False)).kernel(*args)
 
 
 def found(kernel: Kernel) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tracejit as tj
+from tests.support.running import kernel_of
 from tracejit.compiler.kernel import Kernel
 from tracejit.explorer.provenance import provenance_of
 from tracejit.explorer.user_code import Listing, Numbers, listings_of
@@ -41,12 +41,8 @@ def listed(kernel: Kernel, root: CodeType | None = None, files: bool = True) -> 
     return listings_of(numbers, kernel.graph.files if files else {}, root)
 
 
-def kernel_of(function: Any) -> Kernel:
-    return tj.value_and_grad(tj.function(function, cache=False)).kernel(X)
-
-
 def test_functions_are_whole_and_the_root_comes_first() -> None:
-    listings = listed(kernel_of(user), user.__code__)
+    listings = listed(kernel_of(user, X), user.__code__)
     assert [one.lines[0].text for one in listings] == [
         "def user(x: Any) -> Any:",
         "def helper(x: Any) -> Any:",
@@ -56,7 +52,7 @@ def test_functions_are_whole_and_the_root_comes_first() -> None:
 
 
 def test_lines_of_one_statement_have_its_number() -> None:
-    helper_listing = listed(kernel_of(user), user.__code__)[1]
+    helper_listing = listed(kernel_of(user, X), user.__code__)[1]
     numbers = [line.statement for line in helper_listing.lines]
     assert numbers[:2] == [None, None]
     assert len(set(numbers[2:])) == 1 and numbers[2] is not None
@@ -64,7 +60,7 @@ def test_lines_of_one_statement_have_its_number() -> None:
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python knows columns from 3.11 on")
 def test_expressions_have_spans_on_each_of_their_lines() -> None:
-    helper_listing = listed(kernel_of(user), user.__code__)[1]
+    helper_listing = listed(kernel_of(user, X), user.__code__)[1]
     texts = [
         line.text[span.start : span.stop] for line in helper_listing.lines for span in line.spans
     ]
@@ -78,7 +74,7 @@ def test_a_function_inside_another_is_shown_once() -> None:
 
         return np.sum(inner(x) * x)
 
-    (listing,) = listed(kernel_of(outer), outer.__code__)
+    (listing,) = listed(kernel_of(outer, X), outer.__code__)
     assert [line.text.strip() for line in listing.lines][1:3] == [
         "def inner(y: Any) -> Any:",
         "return np.sin(y)",
@@ -86,7 +82,7 @@ def test_a_function_inside_another_is_shown_once() -> None:
 
 
 def test_without_files_the_cited_statements_are_listed_with_gaps() -> None:
-    listings = listed(kernel_of(user), None, files=False)
+    listings = listed(kernel_of(user, X), None, files=False)
     assert {one.title for one in listings} == {"user", "helper"}
     (listing,) = (one for one in listings if one.title == "user")
     assert not listing.whole
@@ -100,7 +96,7 @@ def test_a_file_that_was_edited_is_not_shown_for_what_it_was() -> None:
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
     space: dict[str, Any] = {"np": np}
     exec(compile(text, name, "exec"), space)
-    kernel = kernel_of(space["f"])
+    kernel = kernel_of(space["f"], X)
     assert listed(kernel)[0].whole
     other = text.replace("x * x", "x + x")
     linecache.cache[name] = len(other), None, other.splitlines(keepends=True), name
@@ -115,7 +111,7 @@ def test_a_file_that_was_edited_is_not_shown_for_what_it_was() -> None:
 def test_code_without_source_has_lines_alone() -> None:
     space: dict[str, Any] = {"np": np}
     exec(compile("def f(x):\n    return np.sum(x * x)\n", "<nowhere>", "exec"), space)
-    (listing,) = listed(kernel_of(space["f"]), space["f"].__code__)
+    (listing,) = listed(kernel_of(space["f"], X), space["f"].__code__)
     assert [line.number for line in listing.lines] == [1]
 
 
@@ -133,7 +129,7 @@ def test_functions_of_one_name_are_told_apart() -> None:
         return step  # fmt: skip
 
     double, half = made(2.0), made(0.5)
-    listings = listed(kernel_of(lambda x: np.sum(double(x) * half(x))))
+    listings = listed(kernel_of(lambda x: np.sum(double(x) * half(x)), X))
     found = {line.text.strip(): line.statement for one in listings for line in one.lines}
     assert None not in (found["return np.sin(x)"], found["return np.cos(x)"])
     assert found["return np.sin(x)"] != found["return np.cos(x)"]
@@ -142,7 +138,7 @@ def test_functions_of_one_name_are_told_apart() -> None:
 def test_of_a_lambda_its_statement_is_listed() -> None:
     before = 1.0
     square = lambda x: np.sum(x * x)  # noqa: E731
-    (listing,) = listed(kernel_of(square), square.__code__)
+    (listing,) = listed(kernel_of(square, X), square.__code__)
     assert [line.text.strip() for line in listing.lines] == [
         "square = lambda x: np.sum(x * x)  # noqa: E731"
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.errors import outcome
 
 X = np.arange(24.0).reshape(2, 3, 4) + 1.0
 
@@ -76,16 +76,6 @@ GIVEN: list[Any] = [
     True, False, np.bool_(True), 1, np.int64(1), np.array(1), 1.0, "0", 1j, 5, -7, (True,), (1, 1),
 ]  # fmt: skip
 LISTS: list[Any] = [[1], [True]]
-
-
-def outcome(call: Callable[..., Any], *args: Any) -> Any:
-    """The result of a call, or its error."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return call(*args)
-        except Exception as error:
-            return error
 
 
 def closed(call: Callable[..., Any], given: Any) -> Callable[[Any], Any]:

@@ -21,6 +21,7 @@ import pytest
 import tracejit as tj
 from tests.by_day import by_day
 from tests.support.compare import same
+from tests.support.errors import refusal
 from tracejit.eager import window_gradient
 from tracejit.support.errors import (
     ArgumentError,
@@ -44,13 +45,6 @@ def nobody_watches_at_the_end() -> Iterator[None]:
     """No test leaves a tape open."""
     yield
     assert nobody_watches()
-
-
-def refusal(kind: type[BaseException], f: Callable[[], Any]) -> Any:
-    """The error that f raises."""
-    with pytest.raises(kind) as caught:
-        f()
-    return caught.value
 
 
 # What it is

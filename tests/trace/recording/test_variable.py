@@ -18,6 +18,7 @@ import pytest
 import tracejit as tj
 from tests.rows import each_row
 from tests.support.compare import array_of, same
+from tests.support.errors import refusal
 from tracejit.support.errors import ArgumentError, AssignError, InPlaceError, ValueNeededError
 from tracejit.trace.recording.variable import Ref
 
@@ -31,13 +32,6 @@ MODES: dict[str, Callable[[Any], Any]] = {"eager": lambda f: f, "compiled": tj.f
 def wrap(request: pytest.FixtureRequest) -> Any:
     """A program as it is, or compiled."""
     return MODES[request.param]
-
-
-def refusal(kind: type[BaseException], f: Callable[[], Any]) -> Any:
-    """The error that f raises."""
-    with pytest.raises(kind) as caught:
-        f()
-    return caught.value
 
 
 # As an array

@@ -13,6 +13,7 @@ import tracejit as tj
 from tests.by_day import by_day
 from tests.interpret import record
 from tests.support.compare import assert_same
+from tests.support.running import kernel_of
 from tracejit.compiler.kernel import Kernel
 from tracejit.targets.numpy.plan.plan import plan_body
 from tracejit.targets.numpy.text.floats import pays
@@ -31,11 +32,7 @@ def quotients(x: Any, b: Any) -> Any:
     return y * y / (x * x - b * b) + np.log(x * b) - np.sqrt(x - 3) + np.tanh(y)
 
 
-def kernel_of(f: Any, *args: Any) -> Kernel:
-    return tj.value_and_grad(tj.function(f, cache=False), (0, 1)).kernel(*args)
-
-
-KERNELS = [kernel_of(rounds, *X), kernel_of(quotients, *X)]
+KERNELS = [kernel_of(rounds, *X, argnums=(0, 1)), kernel_of(quotients, *X, argnums=(0, 1))]
 EDGES = [0.0, -0.0, 1.0, -1.0, 3.0, 1e300, -1e300, 1e-300, 5e-324, np.inf, -np.inf, np.nan]
 
 
@@ -100,7 +97,7 @@ def test_the_users_names_are_kept() -> None:
     def f(float: Any, value_and_grad: Any) -> Any:
         return rounds(float, value_and_grad)
 
-    kernel = kernel_of(f, *X)
+    kernel = kernel_of(f, *X, argnums=(0, 1))
     expected = tj.value_and_grad(tj.function(f, cache=False, exact=True), (0, 1))(*X)
     found = kernel.value_and_grad(*X)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-14)

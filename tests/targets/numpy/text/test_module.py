@@ -8,21 +8,16 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
 from tests.support.compare import assert_same
+from tests.support.running import kernel_of
 from tracejit.compiler.kernel import Kernel
 
 BIG = np.linspace(-1.0, 1.0, 60).reshape(20, 3)
-
-
-def kernel_of(f: Any, *args: Any, argnums: Any = 0) -> Kernel:
-    """The kernel of value and gradient for these arguments."""
-    return tj.value_and_grad(tj.function(f, cache=False), argnums).kernel(*args)
 
 
 def mlp(x, w, b):

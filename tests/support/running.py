@@ -1,0 +1,35 @@
+"""Functions as tests run them: compiled, with their gradients, or on a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tracejit as tj
+from tracejit.compiler.kernel import Kernel
+
+
+def kernel_of(function: Callable[..., Any], *args: Any, argnums: Any = 0, **options: Any) -> Kernel:
+    """The kernel of value and gradient for these arguments, which is in no file."""
+    compiled = tj.function(function, cache=False, **options)
+    return tj.value_and_grad(compiled, argnums).kernel(*args)
+
+
+def taped(function: Callable[..., Any], *args: Any, **options: Any) -> tuple[Any, list[Any]]:
+    """What a function answers on a tape, and its gradients by all arguments."""
+    tensors = [tj.constant(each) for each in args]
+    with tj.GradientTape() as tape:
+        tape.watch(tensors)
+        result = function(*tensors)
+    return result, tape.gradient(result, tensors, **options)
+
+
+def of_value_and_gradient(function: Callable[..., Any], x: Any) -> Any:
+    """The gradient of f(x) plus its gradient."""
+    with tj.GradientTape() as outer:
+        outer.watch(x)
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        both = tape.gradient(y, x) + y
+    return outer.gradient(both, x)
