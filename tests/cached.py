@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import importlib
 import os
-import subprocess
-import sys
-import textwrap
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import tracejit as tj
 from tracejit.cache.folder import held
 from tracejit.cache.key import digest, kernel_name, mark, seal
 from tracejit.cache.secret import secret_of
 from tracejit.cache.settings import CacheWarning
 
-ROOT = Path(tj.__file__).parents[1]
 KEY = digest("loss")
 NAME = kernel_name("loss", "f8_3", KEY)
 HEADER = (
@@ -74,19 +68,6 @@ def failing(number):
     return fail
 
 
-def python(script, **environment):
-    """Run `script` in a fresh process and return what it printed."""
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
 def filled(store, names):
     """Put one kernel per name, each a second older than the one before it."""
     now = time.time()
@@ -98,29 +79,6 @@ def filled(store, names):
         os.utime(store.path / f"{name}.py", (now - 10 * age, now - 10 * age))
         made.append(name)
     return made
-
-
-def at_once(script, count):
-    """What so many processes print that begin at the same time; `number` counts them."""
-    gate = "import sys; number = int(sys.argv[1]); print(flush=True); sys.stdin.read(1)\n"
-    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(script).replace("GATE", gate)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    processes = [
-        subprocess.Popen([*command, str(number)], env=environment, text=True, **pipes)
-        for number in range(count)
-    ]
-    for process in processes:
-        process.stdout.readline()
-    for process in processes:
-        process.stdin.write("x")
-        process.stdin.flush()
-    printed = []
-    for process in processes:
-        out, error = process.communicate(timeout=120)
-        assert process.returncode == 0, error
-        printed.append(out)
-    return printed
 
 
 def group_of_one(monkeypatch, group, others=()):

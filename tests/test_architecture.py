@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import graphlib
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -19,6 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support.processes import python
 from tracejit.ops.base.op import OPS
 
 ROOT = Path(__file__).parents[1]
@@ -664,10 +664,7 @@ def test_importing_tracejit_imports_no_extra() -> None:
     """No optional package is imported, and no warning gets out (astor has one for Python 3.12)."""
     extras = {"scipy", "sklearn", "pytest", "hypothesis", "pandas", "numba", "dask", "rich"}
     script = f"import sys, tracejit\nprint(*sorted({extras} & set(sys.modules)))"
-    command = [sys.executable, "-W", "error", "-c", script]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == []
+    assert python(script).split() == []
 
 
 def test_no_type_is_compared_with_the_base_class_of_tensors() -> None:

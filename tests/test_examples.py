@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.processes import python
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 needs_dask = pytest.mark.skipif(
@@ -208,11 +206,7 @@ def test_every_example_has_a_test_and_says_how_it_is_run(name):
 
 def test_an_example_is_a_script():
     """In an interpreter of its own, where warnings are errors and nothing is cached."""
-    command = [sys.executable, "-W", "error", str(EXAMPLES / "log1pexp.py")]
-    environment = os.environ | {"PYTHONPATH": str(EXAMPLES.parent)}
-    ran = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert ran.returncode == 0, ran.stderr
-    assert "custom slope" in ran.stdout
+    assert "custom slope" in python(EXAMPLES / "log1pexp.py")
 
 
 # Loops and simulations.

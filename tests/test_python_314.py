@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.cached import ROOT
+from tests.support.processes import ROOT, python
 from tracejit.trace.arguments import signature
 
 WITHOUT_OLD_NODES = """
@@ -53,19 +52,9 @@ print(repr(float(value)), slope.tolist())
 """
 
 
-def run(script: str) -> str:
-    command = [sys.executable, "-c", script]
-    environment = {"TRACEJIT_CACHE": "0", "PATH": "", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
 def test_code_is_generated_without_the_old_nodes_of_ast() -> None:
     kept = WITHOUT_OLD_NODES.partition("import numpy")
-    assert run(WITHOUT_OLD_NODES) == run("import numpy" + kept[2])
+    assert python(WITHOUT_OLD_NODES) == python("import numpy" + kept[2])
 
 
 def test_no_module_names_an_old_node_of_ast() -> None:

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.forked import in_child
 from tests.support.compare import close
+from tests.support.processes import in_child
 from tracejit.compiler import pipeline
 from tracejit.specialise.slow_path import SlowPath
 from tracejit.support.errors import LeakedTensorError, UnsupportedError

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import tracejit
+from tests.support.processes import python
 
 PROGRAM = """
 import numpy as np
@@ -37,10 +35,5 @@ def test_pages_and_hints_need_no_files(tmp_path: Path) -> None:
         for file in root.rglob("*"):
             if file.is_file() and file.suffix != ".pyc":
                 archive.write(file, file.relative_to(root.parent))
-    environment = {**os.environ, "PYTHONPATH": str(packed), "TRACEJIT_CACHE": "0"}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "tracejit.scipy.linalg.cholesky" in done.stdout
+    printed = python(PROGRAM, cwd=tmp_path, PYTHONPATH=str(packed), TRACEJIT_CACHE="0")
+    assert "tracejit.scipy.linalg.cholesky" in printed

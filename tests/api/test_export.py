@@ -22,8 +22,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.cached import failing, posix, python
+from tests.cached import failing, posix
 from tests.idioms.table import IDIOMS
+from tests.support.processes import imported, python
 from tracejit.cache.key import verify
 from tracejit.support.errors import ExportError, KernelError, TracejitError
 
@@ -41,15 +42,6 @@ class Other(np.ndarray):
 
 def loss(w: Any, x: Any, y: Any) -> Any:
     return np.mean((np.tanh(x @ w) - y) ** 2)
-
-
-def imported(path: Path) -> ModuleType:
-    """The module at `path`, imported as any other."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 import tracejit as tj
 from tests.rows import each_row
+from tests.support.processes import python
 from tests.unrolled import scan as unrolled_scan
 from tracejit.support.errors import ArgumentError
 from tracejit.trace.structure.trees import flatten
@@ -308,12 +308,8 @@ def test_saved_kernels_run_without_tracejit(tmp_path: Path) -> None:
     path = tmp_path / "loss.py"
     both.kernel(X).save(path)
     np.testing.assert_array_equal(tj.load(path).value_and_grad(X)[1], gradient)
-    told = subprocess.run(
-        [sys.executable, "-S", "-c", PROGRAM.replace("import sys\n", _PATHS, 1), str(path)],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    program = PROGRAM.replace("import sys\n", _PATHS, 1)
+    told = python(program, str(path), options=("-S",))
     assert told.strip() == f"{float(value)!r} {gradient.tolist()}"
 
 
@@ -327,16 +323,6 @@ def test_a_fresh_process_finds_the_kernel_of_a_loop(tmp_path: Path) -> None:
         "f = tj.value_and_grad(module_loss)\n"
         "print(float(f(np.arange(5.0))[0]), f.kernel(np.arange(5.0)).key)\n"
     )
-    env = {
-        "TRACEJIT_CACHE_DIR": str(tmp_path),
-        "TRACEJIT_CACHE": "1",
-        "PYTHONPATH": str(Path.cwd()),
-    }
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=env
-        ).stdout
-        for _ in range(2)
-    ]
-    assert told[0] == told[1]
+    folder = {"TRACEJIT_CACHE_DIR": str(tmp_path), "TRACEJIT_CACHE": "1"}
+    assert python(program, **folder) == python(program, **folder)
     assert len({path.stem for path in tmp_path.rglob("*module_loss*.py")}) == 1

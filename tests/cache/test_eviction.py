@@ -8,7 +8,8 @@ import pytest
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.cached import KEY, NAME, PLAIN, at_once, failing, filled, shown
+from tests.cached import KEY, NAME, PLAIN, failing, filled, shown
+from tests.support.processes import at_once
 from tracejit.cache import eviction
 from tracejit.cache import settings as cache_settings
 from tracejit.cache.eviction import CLAIM, DAY, SWEPT, is_turn

@@ -4,17 +4,16 @@ import builtins
 import errno
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import textwrap
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.cached import KEY, NAME, PLAIN, ROOT, WEIGHTED, WEIGHTS, group_of_one, posix, root
+from tests.cached import KEY, NAME, PLAIN, WEIGHTED, WEIGHTS, group_of_one, posix, root
+from tests.support.processes import python
 from tracejit.cache import folder as module_under_test
 from tracejit.cache import settings as cache_settings
 from tracejit.cache.folder import Folder, held, is_private_group
@@ -116,13 +115,10 @@ def test_who_owns_the_root_is_trusted_as_root_is():
     """In a container that does not know the user root, its folders belong to nobody."""
     own = Path(tempfile.mkdtemp())
     os.chown(own, STRANGER, STRANGER)
-    run = [sys.executable, "-W", "error", "-c", NAMESPACE, str(own)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
     try:
-        done = subprocess.run(run, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        if done.stdout:
-            pytest.skip(done.stdout.strip())
+        printed = python(NAMESPACE, str(own), OPENBLAS_NUM_THREADS="1")
+        if printed:
+            pytest.skip(printed.strip())
         assert (own / "cache" / f"{NAME}.py").is_file()
     finally:
         shutil.rmtree(own)
@@ -332,8 +328,7 @@ def test_a_folder_above_may_be_entered_only():
             store.put({NAME!r}, {PLAIN!r}, {{}})
             assert store.get({NAME!r}, {KEY!r}).forward(2) == 4
         """
-        run = [sys.executable, "-W", "error", "-c", textwrap.dedent(script)]
-        subprocess.run(run, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+        python(script)
         assert (own / "cache" / f"{NAME}.py").is_file()
 
 

@@ -2,8 +2,6 @@
 
 import io
 import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.processes import python
 from tracejit.cache.key import (
     KERNEL_NAME,
     constants_bytes,
@@ -170,12 +169,11 @@ def test_constants_are_the_same_bytes_in_every_run_and_order():
     scope = {}
     exec(ARRAYS, scope)
     script = ARRAYS + "print(hashlib.sha256(constants_bytes(arrays)).hexdigest())"
-    command = [sys.executable, "-c", script]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    printed = python(script)
     backwards = dict(reversed(scope["arrays"].items()))
     assert digest(constants_bytes(backwards)) == digest(constants_bytes(scope["arrays"]))
     # Also the same for every Python and NumPy that CI runs.
-    assert run.stdout.startswith("6c751a11eeb72c6294b98c4d4c62dbf2")
+    assert printed.startswith("6c751a11eeb72c6294b98c4d4c62dbf2")
 
 
 def test_constants_are_stored_plainly_and_without_a_clock():

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.cached import posix, python
+from tests.cached import posix
+from tests.support.processes import python
 from tracejit.cache.settings import CacheWarning
 
 X = np.arange(3.0)

@@ -4,7 +4,6 @@ import io
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import textwrap
 import warnings
@@ -13,7 +12,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.cached import KEY, NAME, ROOT, WEIGHTED, WEIGHTS, failing, posix, root
+from tests.cached import KEY, NAME, WEIGHTED, WEIGHTS, failing, posix, root
+from tests.support.processes import python
 from tracejit.cache import settings as cache_settings
 from tracejit.cache.folder import Folder
 from tracejit.cache.key import constants_bytes, seal
@@ -134,15 +134,8 @@ def run_script(tmp_path, before="", after="", **environment):
     script = tmp_path / "script.py"
     text = SCRIPT.replace("BEFORE", textwrap.dedent(before))
     script.write_text(text.replace("AFTER", textwrap.dedent(after)))
-    run = subprocess.run(
-        [sys.executable, str(script)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TRACEJIT_CACHE": "1", **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert run.returncode == 0, run.stderr
-    return [line for line in run.stdout.splitlines() if line]
+    printed = python(script, TRACEJIT_CACHE="1", **environment)
+    return [line for line in printed.splitlines() if line]
 
 
 @posix

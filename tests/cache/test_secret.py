@@ -14,12 +14,12 @@ from tests.cached import (
     PLAIN,
     WEIGHTED,
     WEIGHTS,
-    at_once,
     failing,
     posix,
     refused,
     root,
 )
+from tests.support.processes import at_once
 from tracejit.cache import settings as cache_settings
 from tracejit.cache.folder import Folder, held
 from tracejit.cache.key import digest, kernel_name, seal

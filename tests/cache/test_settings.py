@@ -1,14 +1,12 @@
 """Where the cache is, and how large it may become, by the environment."""
 
-import os
-import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 
-from tests.cached import ROOT, posix
+from tests.cached import posix
+from tests.support.processes import python
 from tracejit.cache import settings as cache_settings
 from tracejit.cache.settings import DEFAULT_BYTES, CacheWarning, default_path, size_limit
 
@@ -108,15 +106,8 @@ def test_a_function_runs_in_a_folder_that_was_removed(tmp_path, environment):
     """
     gone = tmp_path / "gone"
     gone.mkdir()
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script), str(gone)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TRACEJIT_CACHE": "1", **environment},
-        cwd=gone,
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr
-    said = run.stdout.strip().splitlines()
+    printed = python(script, str(gone), cwd=gone, TRACEJIT_CACHE="1", **environment)
+    said = printed.strip().splitlines()
     assert len(said) == (0 if "nobody" in environment["TRACEJIT_CACHE_DIR"] else 1)
     assert all(line.startswith("kernels are kept in memory: ") for line in said)
 

@@ -26,18 +26,17 @@ from tests.cached import (
     KEY,
     NAME,
     PLAIN,
-    ROOT,
     WEIGHTED,
     WEIGHTS,
     failing,
     filled,
     plant,
     posix,
-    python,
     refused,
     root,
     shown,
 )
+from tests.support.processes import ROOT, python
 from tracejit.cache import settings as cache_settings
 from tracejit.cache.folder import Folder
 from tracejit.cache.key import constants_bytes, digest, kernel_name, seal

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.processes import python
 from tracejit.cli import gradient_check
 
 SPEC = "w=f8[3], x=f8[n,3]"
@@ -55,9 +54,7 @@ def test_an_export_needs_numpy_alone(run, train):
     run("export", "train:loss", "--spec", SPEC, "-o", path)
     script = "import sys; sys.modules['tracejit'] = None; import alone, numpy as np\n"
     script += "print(alone.call(np.zeros(3), np.ones((2, 3)))[1])"
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=train.parent, capture_output=True, text=True, check=True)
-    assert done.stdout == "[1. 1. 1.]\n"
+    assert python(script, cwd=train.parent) == "[1. 1. 1.]\n"
 
 
 def test_check_of_a_package(run, tmp_path):

@@ -17,6 +17,7 @@ import pytest
 import tracejit as tj
 from tests.by_day import by_day
 from tests.support.compare import assert_same
+from tests.support.processes import finished, python
 from tracejit.cache.store import CacheWarning
 from tracejit.support.errors import KernelError
 
@@ -224,10 +225,7 @@ def test_a_saved_kernel_runs_where_tracejit_is_not(tmp_path: Path) -> None:
         "value, slope = saved.value_and_grad(np.array([0.5, 1.5]))\n"
         "print(json.dumps([value.hex(), [s.hex() for s in slope.tolist()]]))\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    value, slope = json.loads(run.stdout)
+    value, slope = json.loads(python(script, cwd=tmp_path))
     here, there = kernel.value_and_grad(np.array([0.5, 1.5]))
     assert value == here.hex()
     assert slope == [number.hex() for number in there.tolist()]
@@ -355,30 +353,16 @@ print(both(np.ones(3))[1].tolist())
 """
 
 
-def python(text: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def ran(text: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a script in a fresh process."""
     script = folder / "script.py"
     script.write_text(text)
-    return run_file(script, cwd=folder, **environment)
-
-
-def run_file(script: Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The same of a file; fails with what the process wrote to stderr."""
-    run = subprocess.run(
-        [environment.pop("PYTHON", sys.executable), "-W", "error", str(script)],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    return run
+    return finished(script, cwd=folder, **environment)
 
 
 def test_an_edited_rule_does_not_serve_the_old_kernel(tmp_path: Path, cache: Path) -> None:
     for factor, expected in (("5.0", 5.0), ("7.0", 7.0), ("5.0", 5.0)):
-        run = python(RULE.format(factor=factor), tmp_path)
+        run = ran(RULE.format(factor=factor), tmp_path)
         assert json.loads(run.stdout) == [expected] * 3
     assert len(list(cache.glob("*.py"))) == 2
 
@@ -457,25 +441,25 @@ def test_every_process_writes_the_same_bytes(tmp_path: Path) -> None:
         script.write_text(PROGRAM)
         cache = tmp_path / f"cache{number}"
         cwd = (home / place).resolve()
-        run_file(script, cwd, PYTHONHASHSEED=seed, TRACEJIT_CACHE_DIR=str(cache))
+        finished(script, cwd=cwd, PYTHONHASHSEED=seed, TRACEJIT_CACHE_DIR=str(cache))
         written.append(texts(cache))
         assert len(written[-1]) == 2
     assert all(other == written[0] for other in written[1:])
 
 
 def test_a_line_inserted_above_changes_nothing(tmp_path: Path, cache: Path) -> None:
-    python(PROGRAM, tmp_path)
+    ran(PROGRAM, tmp_path)
     before = texts(cache)
-    python("\n\n# a comment\n" + PROGRAM, tmp_path)
+    ran("\n\n# a comment\n" + PROGRAM, tmp_path)
     assert texts(cache) == before
 
 
 def test_a_second_process_emits_nothing(tmp_path: Path, cache: Path) -> None:
-    first = python(PROGRAM, tmp_path, TRACEJIT_DUMP="source,plan")
+    first = ran(PROGRAM, tmp_path, TRACEJIT_DUMP="source,plan")
     assert first.stderr.count("--- source") == 2
     assert first.stderr.count("--- plan") == 2
     changed = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
-    second = python(PROGRAM, tmp_path, TRACEJIT_DUMP="source,plan")
+    second = ran(PROGRAM, tmp_path, TRACEJIT_DUMP="source,plan")
     assert second.stderr == ""
     assert {path: path.stat().st_mtime_ns for path in cache.iterdir()} == changed
 
@@ -488,7 +472,7 @@ def test_every_python_writes_the_same_module(tmp_path: Path) -> None:
     for python_ in [sys.executable, *os.environ["TRACEJIT_PYTHONS"].split(":")]:
         cache = tmp_path / f"cache{len(written)}"
         environment = {"PYTHON": python_, "TRACEJIT_CACHE_DIR": str(cache)}
-        run_file(tmp_path / "script.py", tmp_path, **environment)
+        finished(tmp_path / "script.py", cwd=tmp_path, **environment)
         # The key covers NumPy's version, and the names of files and the seal cover the key.
         varying = r"^    (key|made for) .*|^# tracejit sha256 .*"
         written[python_] = [

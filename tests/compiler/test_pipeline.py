@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gc
 import linecache
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +15,7 @@ import tracejit as tj
 import tracejit.compiler.pipeline as pipeline
 from tests.benchmarks import first_light
 from tests.interpret import run
+from tests.support.processes import python
 from tests.support.running import kernel_of
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.compiler.kernel import Kernel
@@ -185,14 +183,7 @@ def test_keys_and_texts_are_the_same_in_every_process(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         file = tmp_path / folder / "train.py"
         file.write_text(script)
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "TRACEJIT_CACHE": "0"}
-        root = str(Path(__file__).parents[2])
-        environment["PYTHONPATH"] = root
-        command = [sys.executable, str(file)]
-        answer = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-        )
-        found.add(answer.stdout)
+        found.add(python(file, cwd=tmp_path, PYTHONHASHSEED=seed, TRACEJIT_CACHE="0"))
     (text,) = found
     assert str(tmp_path) not in text
     assert "# f:1  h = np.tanh(x @ p['w'] + p['b'])" in text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import linecache
 import py_compile
-import subprocess
 import sys
 import textwrap
 import warnings
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.convert.running import define
+from tests.support.processes import python
 from tracejit.convert.source import (
     ANOTHER,
     NO_SOURCE,
@@ -271,9 +271,7 @@ def test_a_program_given_to_python_as_text() -> None:
         "found = find(f.__code__, 'f', globals())\n"
         "print(isinstance(found, Source) or found.reason.why)\n"
     )
-    command = [sys.executable, "-W", "error", "-c", script]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.stdout.strip() in ("True", NO_SOURCE.why), run.stderr
+    assert python(script).strip() in ("True", NO_SOURCE.why)
 
 
 def test_a_module_that_binds_super() -> None:

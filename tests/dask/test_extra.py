@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from tests.support.processes import python
 
 WITHOUT_DASK = """
 import sys
@@ -18,6 +17,5 @@ except ModuleNotFoundError as error:
 
 
 def test_where_dask_is_missing_the_extra_is_named() -> None:
-    command = [sys.executable, "-W", "error", "-c", WITHOUT_DASK]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert ran.stdout == "dask tracejit.dask needs Dask: pip install 'tracejit[dask]'\n"
+    told = "dask tracejit.dask needs Dask: pip install 'tracejit[dask]'\n"
+    assert python(WITHOUT_DASK) == told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import warnings
 from pathlib import Path
@@ -15,19 +14,11 @@ import pytest
 import tracejit as tj
 from tests.by_day import by_day
 from tests.shipped_functions import REFUSED, Case, case
+from tests.support.processes import imported
 from tracejit.support.errors import UnsupportedError
 
 CHUNK = 12
 CLONGDOUBLE = type(REFUSED[-1])
-
-
-def imported(path: Path) -> ModuleType:
-    """The module at `path`, imported as any other."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def called(module: ModuleType, one: Case) -> Any:

@@ -2,9 +2,7 @@
 
 import importlib
 import importlib.util
-import os
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 
 import tracejit as tj
 from tests.by_day import some_by_day
+from tests.support.processes import python
 from tracejit import kernels
 from tracejit.cache.key import digest, kernel_name
 from tracejit.cache.store import Store
@@ -58,12 +57,8 @@ def store(tmp_path, monkeypatch):
 )
 def test_every_way_to_import_a_kernel_in_a_fresh_process(store, way):
     script = f"{way}\nprint(kernel.forward(2.0), kernel.__name__, kernel.__file__)"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", "-c", script]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert run.stderr == ""
     path = store.path / f"{NAME}.py"
-    assert run.stdout == f"[0. 2. 4.] tracejit.kernels.{NAME} {path}\n"
+    assert python(script) == f"[0. 2. 4.] tracejit.kernels.{NAME} {path}\n"
 
 
 def test_a_kernel_is_one_module_however_it_is_imported(store):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from tests.support.processes import python
 
 SCRIPT = """
 import sys
@@ -23,8 +22,4 @@ assert "tracejit.ops.scipy" in sys.modules
 
 
 def test_special_functions_are_recorded_once_scipy_is_there() -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    assert abs(float(run.stdout) + 0.5772156649015329) < 1e-15
+    assert abs(float(python(SCRIPT)) + 0.5772156649015329) < 1e-15

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import platform
-import subprocess
-import sys
 
 import pytest
 
+from tests.support.processes import python
 from tracejit.support.cost_model import costs
 
 FAULTS = """
@@ -41,9 +40,7 @@ needs_glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="this
 
 def faults(count: int, *words: str) -> int:
     """How many pages 20 calls with `count` arrays of 1 MiB each fault in."""
-    command = [sys.executable, "-c", FAULTS, str(count), *words]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    return int(run.stdout)
+    return int(python(FAULTS, str(count), *words))
 
 
 @needs_glibc

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.forked import in_child
 from tests.interrupted import Interruption, at_each_instruction, with_interruption
+from tests.support.processes import in_child
 from tracejit.cache.modules import load_text
 from tracejit.compiler.kernel import Kernel
 from tracejit.runtime import blas

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
 from typing import Any
 from weakref import ref
 
@@ -12,6 +10,7 @@ import pytest
 
 from tests.interrupted import Interruption, at_each_instruction
 from tests.runtime import test_holds
+from tests.support.processes import python
 from tracejit.runtime.holds import Hold
 
 
@@ -73,9 +72,7 @@ def test_an_end_at_the_end_of_the_process() -> None:
         "from threading import Lock\nfrom tracejit.runtime.holds import Hold\n"
         "lock = Lock()\nlock.acquire()\nhold = Hold()\nhold.end = lock.release\n"
     )
-    command = [sys.executable, "-X", "dev", "-W", "error", "-c", script]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert run.stdout == run.stderr == ""
+    assert python(script, options=("-X", "dev", "-W", "error")) == ""
 
 
 def test_nothing_of_it_waits_for_the_collector() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.forked import in_child
+from tests.support.processes import in_child
 from tracejit.runtime.single_flight import Mutex, SingleFlight
 from tracejit.trace.arguments.signature import Call, take_apart
 

@@ -7,7 +7,6 @@ import gc
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -20,9 +19,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.forked import in_child
 from tests.interrupted import Interruption, at_each_instruction, tracing, with_interruption
 from tests.rows import each_row
+from tests.support.processes import in_child, python
 from tracejit.cache.modules import load_text
 from tracejit.compiler.kernel import Kernel
 from tracejit.runtime import workers
@@ -475,10 +474,8 @@ print(in_turn(slow, 16, 1))
 
 
 def test_the_process_ends_by_itself() -> None:
-    command = [sys.executable, "-W", "error", "-c", SCRIPT]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS)
-    assert run.stdout.split("\n") == [str([*range(16)]), str([*range(8)]), str([*range(4)]), ""]
-    assert not run.stderr
+    printed = python(SCRIPT).split("\n")
+    assert printed == [str([*range(16)]), str([*range(8)]), str([*range(4)]), ""]
 
 
 def sums(x: np.ndarray) -> np.ndarray:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.cached import ROOT
+from tests.support.processes import python
 from tracejit.support.event_log import is_heard, log
 
 
@@ -77,6 +75,4 @@ def test_logging_is_not_imported_for_nothing() -> None:
     script = "import sys, numpy, tracejit as tj\n"
     script += "tj.function(lambda x: x)(numpy.ones(3))\n"
     script += "assert 'logging' not in sys.modules"
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    python(script)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.by_day import by_day, some_by_day
+from tests.support.processes import python
 from tests.words import CODE, NAMES, NASTY, PLACES, TEXTS, check, check_all, random_words
 from tracejit.support.words import (
     LONGEST,
@@ -87,11 +88,10 @@ def test_nightly_words_in_every_place(seed: int) -> None:
 
 
 def test_words_are_right_from_the_cache_in_a_fresh_process(tmp_path: Path) -> None:
-    environment = os.environ | {"TRACEJIT_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(ROOT / "tests" / "words.py"), "5", by_day("1", "3")]
+    script, words = ROOT / "tests" / "words.py", ("5", by_day("1", "3"))
     written = []
     for _ in range(2):
-        subprocess.run(command, cwd=tmp_path.parent, env=environment, check=True)
+        python(script, *words, cwd=tmp_path.parent, TRACEJIT_CACHE_DIR=str(tmp_path))
         written.append({path: path.stat().st_mtime_ns for path in tmp_path.iterdir()})
     assert len(written[0]) > len(PLACES)
     assert written[0] == written[1]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ import pytest
 from tests.by_day import by_day
 from tests.interpret import interpret, record, run
 from tests.support.graphs import ops_of
+from tests.support.processes import python
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import print_graph
 from tracejit.ir.types import ArrayType, type_of
@@ -374,11 +372,7 @@ def test_a_graph_is_the_same_text_in_every_process(tmp_path: Path) -> None:
         script = tmp_path / f"folder{seed}" / "script.py"
         script.parent.mkdir()
         script.write_text(SCRIPT)
-        root = str(Path(__file__).parents[3])
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": root}
-        command = [sys.executable, str(script)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        texts.add(done.stdout)
+        texts.add(python(script, PYTHONHASHSEED=seed))
     (text,) = texts
     assert "0x" not in text
     assert str(tmp_path) not in text

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.processes import python
 from tracejit.support.errors import UnsupportedError
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.structure.draws import is_generator, is_random
@@ -81,7 +80,4 @@ except tj.errors.UnsupportedError as error:
 
 @pytest.mark.parametrize("function", ["seeding", "drawing"])
 def test_numpys_own_generator_is_imported_for_those_who_draw_alone(function: str) -> None:
-    script = FRESH.replace("FUNCTION", function)
-    command = [sys.executable, "-c", script]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (run.stdout, run.stderr) == ("refused\n", "")
+    assert python(FRESH.replace("FUNCTION", function)) == "refused\n"

@@ -3,8 +3,6 @@ file."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 
 import tracejit as tj
 from tests.support.compare import assert_same
+from tests.support.processes import python
 from tracejit.trace.structure.wrapped import has_wrapped_inside, is_labelled, is_of_dask, unwrapped
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
@@ -191,7 +190,7 @@ def test_neither_package_is_imported() -> None:
         "tj.function(lambda x: x * 2.0)(np.ones(3))\n"
         "assert not {'pandas', 'xarray', 'polars'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    python(script)
 
 
 @pytest.fixture

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -19,6 +16,7 @@ from tests.programs import Program, programs
 from tests.rows import each_row
 from tests.support.arrays import normal
 from tests.support.graphs import graph_of, ops_of
+from tests.support.processes import python
 from tracejit.ir.verify import verify
 from tracejit.passes.framework.dce import drop_dead
 from tracejit.targets.numpy.lower.lower import lower
@@ -487,9 +485,6 @@ print([part.tobytes().hex() for part in f(x)])
 
 def test_threads_of_the_blas_change_nothing() -> None:
     """The bits of sums in blocks are those of one thread."""
-    found = set()
-    for count in by_day((1, 4), (1, 2, 4)):
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": str(count), "TRACEJIT_CACHE": "0"}
-        command = [sys.executable, "-c", SUMS]
-        found.add(subprocess.check_output(command, env=environment, text=True))
+    counts = by_day((1, 4), (1, 2, 4))
+    found = {python(SUMS, OPENBLAS_NUM_THREADS=str(count), TRACEJIT_CACHE="0") for count in counts}
     assert len(found) == 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 
 import tracejit as tj
 from tests.support.compare import assert_same
+from tests.support.processes import python
 from tests.support.running import kernel_of
 from tracejit.compiler.kernel import Kernel
 
@@ -181,7 +180,7 @@ def test_a_saved_module_runs_without_tracejit(kernel: Kernel, tmp_path: Path) ->
         "out, (w, b) = mlp.value_and_grad(data['x'], data['w'], data['b'])\n"
         "np.savez('found.npz', out=out, w=w, b=b)\n"
     )
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+    python(script, cwd=tmp_path)
     found = np.load(tmp_path / "found.npz")
     out, (w_bar, b_bar) = kernel.value_and_grad(X, W, B)
     assert_same(np.asarray(out), found["out"])
@@ -192,18 +191,11 @@ def test_a_saved_module_runs_without_tracejit(kernel: Kernel, tmp_path: Path) ->
 def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
     script = (
         "import sys\n"
-        f"sys.path.insert(0, {str(Path(__file__).parents[4])!r})\n"
         "from tests.targets.numpy.text.test_module import *\n"
         "sys.stdout.write(kernel_of(mlp, X, W, B, argnums=(1, 2)).source)\n"
     )
     texts = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={"PYTHONHASHSEED": seed, "TRACEJIT_CACHE_DIR": str(tmp_path / seed)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        python(script, PYTHONHASHSEED=seed, TRACEJIT_CACHE_DIR=str(tmp_path / seed))
         for seed in ("1", "2")
     ]
     assert texts[0] == texts[1] != ""
