@@ -11,6 +11,7 @@ import pytest
 
 import tracejit as tj
 from tests.by_day import by_day
+from tests.support.differences import slopes
 from tracejit.support.errors import TracejitError, ValueNeededError
 
 X = np.array([1.0, 2.5, 3.0])
@@ -98,21 +99,11 @@ def test_every_way_answers_as_python_does(
             np.testing.assert_array_equal(f(*call), expected)
             value, gradient = g(*call)
             np.testing.assert_allclose(value, expected, rtol=1e-15)
-            np.testing.assert_allclose(gradient, differences(function, *call), rtol=2e-5)
+            np.testing.assert_allclose(gradient, slopes(function, *call, step=1e-5), rtol=2e-5)
     count = f.tracing_count
     for call in calls:
         f(*call)
     assert f.tracing_count == count and len(f.kernels) == len(g.kernels) == 1
-
-
-def differences(function: Callable[..., Any], x: Any) -> Any:
-    """The gradient by central differences."""
-    found = np.zeros(np.shape(x))
-    for place in np.ndindex(np.shape(x)):
-        step = np.zeros(np.shape(x))
-        step[place] = 1e-5 * max(1.0, abs(float(np.max(x))))
-        found[place] = (function(x + step) - function(x - step)) / (2 * step[place])
-    return found
 
 
 def cell(u: Any, v: Any) -> Any:
@@ -151,7 +142,7 @@ def test_traces_share_views_of_arguments(function: Callable[..., Any], w: np.nda
     compiled = tj.function(function)
     of_compiled, both = tj.grad(compiled, argnums=1), tj.value_and_grad(function, argnums=1)
     for x in map(np.float64, by_day((2.5, 40.0, 0.5, 2.5), PATHS)):
-        expected = differences(lambda w, x=x: function(x, w), w)
+        expected = slopes(lambda w, x=x: function(x, w), w)
         t = tj.constant(w)
         with tj.GradientTape() as tape:
             tape.watch(t)

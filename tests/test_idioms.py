@@ -17,8 +17,9 @@ import pytest
 import tracejit as tj
 from tests.by_day import some_by_day
 from tests.idioms.table import IDIOMS, IN_PLACE, Idiom
-from tests.ops.program import draw, extrapolated, inner, is_floating, magnitude, quiet
+from tests.ops.program import draw, inner, is_floating, magnitude, quiet
 from tests.support.compare import assert_same
+from tests.support.differences import extrapolated
 from tracejit.trace.structure.trees import flatten, unflatten
 
 for path in sorted((Path(__file__).parent / "idioms").glob("*.py")):

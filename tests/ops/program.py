@@ -191,16 +191,6 @@ def _gradients(
     return gradients(ys, xs, seeds) if ys and xs else [None] * len(xs)
 
 
-def extrapolated(function: Callable[[float], float], step: float) -> float:
-    """The derivative at zero by central differences at three steps, errors of order 2 and 4
-    removed."""
-    one, half, quarter = (
-        (function(h) - function(-h)) / (2 * h) for h in (step, step / 2, step / 4)
-    )
-    coarse, fine = (4 * half - one) / 3, (4 * quarter - half) / 3
-    return (16 * fine - coarse) / 15
-
-
 def inner(a: Any, b: Any) -> float:
     """Re(sum(conj(a) * b)): the real inner product of two arrays."""
     return float(np.sum(np.conj(a) * b).real)

@@ -8,6 +8,7 @@ import scipy.stats
 
 import tracejit as tj
 from tests.by_day import some_by_day
+from tests.support.differences import extrapolated
 from tracejit.scipy import stats
 
 DENSITIES = ("pdf", "logpdf")
@@ -56,7 +57,7 @@ UNKNOWN = {
 }  # fmt: skip
 
 
-def slope(function, arguments, position, step=1e-3):
+def slope(function, arguments, position):
     """The derivative of a sum by one argument, by differences."""
 
     def total(h):
@@ -64,8 +65,7 @@ def slope(function, arguments, position, step=1e-3):
         moved[position] = np.asarray(moved[position], float) + h
         return np.sum(function(*moved))
 
-    one, half = ((total(h) - total(-h)) / (2 * h) for h in (step, step / 2))
-    return (4 * half - one) / 3
+    return extrapolated(total, 1e-3)
 
 
 def total(function):

@@ -11,6 +11,7 @@ import pytest
 
 import tracejit as tj
 from tests.support.compare import assert_same
+from tests.support.differences import slopes
 from tests.support.graphs import ops_of
 from tests.tensorflow.modes import MODES, Program, plain
 from tracejit.ir.graph import Node
@@ -24,7 +25,6 @@ X = np.array([1.0, -2.0, 0.5])
 Y = np.array([0.5, 0.25, 2.0])
 M = np.arange(6.0).reshape(2, 3)
 F4 = np.float32
-STEP = 1e-6
 EVERY_MODE = pytest.mark.parametrize("mode", MODES)
 
 
@@ -36,22 +36,6 @@ def rng(seed: int = 5) -> np.random.Generator:
 def state(generator: Any) -> Any:
     """The state, comparable."""
     return repr(generator.bit_generator.state)
-
-
-def slope(f: Callable[..., Any], args: tuple[Any, ...], k: int) -> Any:
-    """The gradient of f by argument k, by central differences; the same numbers are drawn each
-    time."""
-    point = np.asarray(args[k], float)
-    found = np.empty(point.shape)
-    for place in np.ndindex(point.shape):
-        ends = []
-        for step in (STEP, -STEP):
-            moved = point.copy()
-            moved[place] += step
-            given = moved if point.shape else float(moved)
-            ends.append(f(rng(), *args[:k], given, *args[k + 1 :]))
-        found[place] = (ends[0] - ends[1]) / (2 * STEP)
-    return found
 
 
 # The two operations
@@ -75,6 +59,14 @@ def test_the_types_of_an_answer() -> None:
     handle = parse_type("handle")
     found = CALLBACK.result_types([handle], {"results": ("f8[3]", "i8")})
     assert [repr(type) for type in found] == ["f8[3]", "i8"]
+
+
+def slopes_of(f: Callable[..., Any], args: tuple[Any, ...]) -> list[Any]:
+    """The gradients by each argument, of the same numbers drawn."""
+    return [
+        slopes(lambda x, k=k: f(rng(), *args[:k], x, *args[k + 1 :]), args[k])
+        for k in range(len(args))
+    ]
 
 
 def nodes(f: Callable[..., Any], *args: Any) -> list[Node]:
@@ -231,8 +223,8 @@ def test_gradients_are_those_of_the_numbers_drawn(f: Any, args: Any) -> None:
     value, found = both(mine, *args)
     np.testing.assert_allclose(value, f(numpys, *args), rtol=1e-15)
     assert state(mine) == state(numpys)
-    for k, g in enumerate(found):
-        np.testing.assert_allclose(g, slope(f, args, k), rtol=1e-7, atol=1e-8)
+    for g, expected in zip(found, slopes_of(f, args), strict=True):
+        np.testing.assert_allclose(g, expected, rtol=1e-7, atol=1e-8)
     gradients = tj.grad(f, argnums)(rng(), *args)
     for one, other in zip(gradients, found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-15)
@@ -259,12 +251,12 @@ def test_gradients_in_every_mode(f: Any, args: Any, mode: str) -> None:
     mine, numpys = tj.random.default_rng(5), rng()
     way, take, _ = MODES[mode]
     run = way(take, Program(lambda *xs: f(mine, *xs), [tj.constant(x) for x in args], []))
-    slopes = [slope(f, args, k) for k in range(len(args))]
+    expected_slopes = slopes_of(f, args)
     for call in range(3):
         value, found = plain(run())
         np.testing.assert_allclose(value, f(numpys, *args), rtol=1e-14)
         assert state(mine) == state(numpys)
-        for g, expected in zip(found, slopes if call == 0 else [], strict=call == 0):
+        for g, expected in zip(found, expected_slopes if call == 0 else [], strict=call == 0):
             np.testing.assert_allclose(g, expected, rtol=1e-7, atol=1e-8)
 
 
@@ -561,12 +553,12 @@ def test_what_is_computed_again_draws_nothing_again(f: Any, args: Any, mode: str
     again = tj.recompute_grad(lambda *xs: f(mine, *xs))
     way, take, _ = MODES[mode]
     run = way(take, Program(again, [tj.constant(x) for x in args], []))
-    slopes = [slope(f, args, k) for k in range(len(args))]
+    expected_slopes = slopes_of(f, args)
     for call in range(2):
         value, found = plain(run())
         np.testing.assert_allclose(value, f(numpys, *args), rtol=1e-14)
         assert state(mine) == state(numpys)
-        for g, expected in zip(found, slopes if call == 0 else [], strict=call == 0):
+        for g, expected in zip(found, expected_slopes if call == 0 else [], strict=call == 0):
             np.testing.assert_allclose(g, expected, rtol=1e-7, atol=1e-8)
 
 

@@ -12,6 +12,7 @@ from tests.interpret import record, run
 from tests.ops.program import quiet
 from tests.ops.reductions.test_reductions import derivative
 from tests.rows import each_row
+from tests.support.differences import along
 from tracejit.autodiff.forward.tangent import tangents
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.support.errors import NoGradientError, ShapeError
@@ -19,12 +20,6 @@ from tracejit.support.errors import NoGradientError, ShapeError
 RNG = np.random.default_rng(6)
 DEFINITE = np.cov(RNG.normal(size=(3, 20))) + np.eye(3)
 WEIGHTS = RNG.normal(size=(3, 3))
-STEP = 1e-5
-
-
-def slope(function: Any, a: Any, direction: Any) -> Any:
-    """The derivative of `function` at `a` along a direction, by differences."""
-    return (function(a + STEP * direction) - function(a - STEP * direction)) / (2 * STEP)
 
 
 def factor(a: Any) -> Any:
@@ -49,7 +44,7 @@ def test_gradient_along_symmetric_directions_is_that_of_differences(function: An
     for _ in range(3):
         direction = RNG.normal(size=(3, 3))
         direction = direction + direction.T
-        expected = slope(function, DEFINITE, direction)
+        expected = along(function, DEFINITE, direction)
         assert np.isclose(np.sum(gradient * direction), expected, rtol=1e-7)
         symmetric = (gradient + gradient.T) / 2
         assert np.isclose(np.sum(symmetric * direction), expected, rtol=1e-7)
@@ -65,7 +60,7 @@ def test_gradient_is_zero_in_the_triangle_that_is_not_read(function: Any, read: 
     for i, j in np.ndindex(3, 3):
         direction = np.zeros((3, 3))
         direction[i, j] = 1.0
-        assert np.isclose(gradient[i, j], slope(function, DEFINITE, direction), atol=1e-8)
+        assert np.isclose(gradient[i, j], along(function, DEFINITE, direction), atol=1e-8)
 
 
 def test_eigenvalues_that_coincide_have_a_gradient_but_their_vectors_have_not() -> None:
@@ -83,7 +78,7 @@ def test_singular_values_of_a_full_decomposition_have_a_gradient() -> None:
 
     for shape in ((2, 4), (4, 2)):
         a, direction = RNG.normal(size=shape), RNG.normal(size=shape)
-        expected = slope(values, a, direction)
+        expected = along(values, a, direction)
         assert np.isclose(np.sum(derivative(values, a) * direction), expected, rtol=1e-7)
 
 
@@ -178,7 +173,7 @@ def test_a_matrix_of_low_rank_has_a_gradient_through_its_own_vectors(
     for call in (approximation, projection):
         found = tj.grad(tj.function(call, cache=False))(a)
         moved = np.sum((np.conj(found) * away).real)
-        np.testing.assert_allclose(moved, slope(call, a, away), rtol=1e-6)
+        np.testing.assert_allclose(moved, along(call, a, away), rtol=1e-6)
 
 
 @each_row("kept", [slice(2, None), slice(-2, None), [2, 3]])
@@ -192,7 +187,7 @@ def test_a_tie_among_vectors_that_are_sliced_off_does_not_matter(kept: Any) -> N
         return np.sum(v @ v.T * weights)
 
     found = tj.grad(tj.function(projection, cache=False))(a)
-    np.testing.assert_allclose(np.sum(found * away), slope(projection, a, away), rtol=1e-6)
+    np.testing.assert_allclose(np.sum(found * away), along(projection, a, away), rtol=1e-6)
 
 
 def test_what_cannot_be_told_at_a_tie_is_nan() -> None:

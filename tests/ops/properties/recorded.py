@@ -14,8 +14,9 @@ import numpy as np
 
 from tests.interpret import interpret
 from tests.ops.cases import Case
-from tests.ops.program import extrapolated, inner, magnitude, quiet
+from tests.ops.program import inner, magnitude, quiet
 from tests.ops.properties.registry import sample_property
+from tests.support.differences import extrapolated
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.printer import parse_graph, print_graph
 from tracejit.ir.types import type_of

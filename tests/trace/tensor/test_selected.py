@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.ops.program import extrapolated
+from tests.support.differences import extrapolated
 
 X = np.array([1.2, -2.1, 3.3, -0.5, 0.75])
 M = np.random.default_rng(0).normal(size=(4, 3))

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 import tracejit as tj
 import tracejit.numpy as tnp
 from tests.by_day import by_day
-from tests.ops.program import extrapolated
 from tests.support.compare import assert_same
+from tests.support.differences import extrapolated
 from tracejit.support.errors import InPlaceError
 
 FEW = settings(

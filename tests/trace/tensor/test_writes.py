@@ -17,8 +17,8 @@ import tracejit as tj
 import tracejit.numpy as tnp
 import tracejit.scipy.linalg
 from tests.by_day import by_day
-from tests.ops.program import extrapolated
 from tests.support.compare import assert_same
+from tests.support.differences import extrapolated
 from tracejit.support.errors import InPlaceError, TracejitError
 
 RNG = np.random.default_rng(4)
