@@ -48,7 +48,7 @@ if importlib.util.find_spec("dask") is None:
 # Their asserts tell what they compared, as those of the tests do.
 for name in ("batched", "eager", "memory", "recorded"):
     pytest.register_assert_rewrite(f"tests.ops.properties.{name}")
-pytest.register_assert_rewrite("tests.support.compare")
+pytest.register_assert_rewrite("tests.support")
 
 
 # A test may take so many seconds of processor time by day; what does not pays for it elsewhere.

@@ -1,15 +1,10 @@
-"""The corners of custom gradients: each program in every mode, with one answer.
-
-`everywhere` runs a program under an eager tape, with a tape around a `tj.function` of it, with the
-tape inside a `tj.function`, by `tj.gradients` inside one, and, on NumPy arrays, by `tj.grad`. Each
-runs twice, so that compiled code answers, too, and not only the run that recorded it.
-"""
+"""The corners of custom gradients: each program in every mode, with one answer."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -18,225 +13,12 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.arrays import c
+from tests.support.modes import MODES, check, constants, drained, error_everywhere, everywhere
 from tracejit.support.errors import RuleError, RuleTypeError
-from tracejit.trace.structure.trees import flatten, map_tree, unflatten
+from tracejit.trace.structure.trees import flatten, unflatten
 
 Program = Callable[..., Any]
-
-
-# The driver
-
-
-class Answer(NamedTuple):
-    """The value of a program; `orders[0]` its gradients by arguments and Variables, `orders[n]`
-    those of the first gradient of the order before, by arguments. None where unconnected."""
-
-    value: Any
-    orders: list[list[Any]]
-
-    @property
-    def gradients(self) -> list[Any]:
-        """Those of first order."""
-        return self.orders[0]
-
-
-def inexact(leaf: Any) -> bool:
-    """Whether a leaf is an array, Tensor or Variable that can have a gradient."""
-    return hasattr(leaf, "dtype") and leaf.dtype.kind in "fc"
-
-
-def _targets(value: Any) -> list[Any]:
-    kinds = tj.Tensor, tj.Variable
-    return [leaf for leaf in flatten(value)[0] if isinstance(leaf, kinds) and inexact(leaf)]
-
-
-def _climb(f: Program, xs: Any, variables: Any, order: int) -> list[Any]:
-    """The value and the gradients of each order, by nested tapes."""
-    if order == 0:
-        return [f(*xs)]
-    with tj.GradientTape() as tape:
-        tape.watch([leaf for leaf in flatten(xs)[0] if inexact(leaf)])
-        found = _climb(f, xs, variables, order - 1)
-    target, sources = (found[-1], [*xs, *variables]) if order == 1 else (found[-1][:1], [*xs])
-    return [*found, tape.gradient(_targets(target), sources)]
-
-
-def _climb_in_a_recording(f: Program, xs: Any, variables: Any, order: int) -> list[Any]:
-    """The same by tj.gradients."""
-    found = [f(*xs)]
-    for n in range(order):
-        target, sources = (found[-1][:1], [*xs]) if n else (found[-1], [*xs, *variables])
-        flat = iter(tj.gradients(_targets(target), sources))
-        found.append(map_tree(lambda _, flat=flat: next(flat), sources))
-    return found
-
-
-def eager(f: Program, xs: Any, variables: Any, order: int) -> Any:
-    return lambda: _climb(f, xs, variables, order)
-
-
-def tape_around(f: Program, xs: Any, variables: Any, order: int) -> Any:
-    compiled = tj.function(f)
-    return lambda: _climb(compiled, xs, variables, order)
-
-
-def tape_inside(f: Program, xs: Any, variables: Any, order: int) -> Any:
-    compiled = tj.function(lambda *xs: _climb(f, xs, variables, order))
-    return lambda: compiled(*xs)
-
-
-def gradients_inside(f: Program, xs: Any, variables: Any, order: int) -> Any:
-    compiled = tj.function(lambda *xs: _climb_in_a_recording(f, xs, variables, order))
-    return lambda: compiled(*xs)
-
-
-MODES = [eager, tape_around, tape_inside, gradients_inside]
-
-
-def _constants(arguments: Sequence[Any]) -> Any:
-    return map_tree(
-        lambda leaf: tj.constant(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf,
-        tuple(arguments),
-    )
-
-
-def _arrays(found: Any) -> Any:
-    return map_tree(lambda leaf: np.array(leaf) if hasattr(leaf, "dtype") else leaf, found)
-
-
-def _agree(found: Any, expected: Any, mode: str) -> None:
-    found_leaves, found_structure = flatten(found)
-    leaves, structure = flatten(expected)
-    assert found_structure == structure, mode
-    for mine, theirs in zip(found_leaves, leaves, strict=True):
-        if not hasattr(theirs, "dtype"):
-            assert repr(mine) == repr(theirs), (mode, found, expected)
-            continue
-        assert mine is not None, (mode, found, expected)
-        shapes = (mine.dtype, mine.shape), (theirs.dtype, theirs.shape)
-        assert shapes[0] == shapes[1], (mode, found, expected)
-        tolerance = 8 * float(np.finfo(theirs.dtype).eps) if inexact(theirs) else 0.0
-        np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=0.0, err_msg=mode)
-
-
-def _runs(run: Any, variables: Sequence[Any], mode: str) -> Any:
-    """What a program answers, twice the same; the Variables have their values back afterwards."""
-    before = [variable.numpy() for variable in variables]
-    answers = []
-    for _ in range(2):
-        try:
-            answers.append(_arrays(run()))
-        finally:
-            for variable, value in zip(variables, before, strict=True):
-                variable.assign(value)
-    _agree(answers[1], answers[0], f"{mode}, second call")
-    return answers[0]
-
-
-def _by_grad(f: Program, arguments: Sequence[Any], order: int) -> list[list[Any]] | None:
-    """The gradients of each order on NumPy arrays; None where tj.grad does not apply."""
-    kinds = [np.asarray(leaf).dtype.kind for leaf in arguments]
-    argnums = tuple(k for k, kind in enumerate(kinds) if kind == "f")
-    if not argnums or argnums[0] or any(kind not in "fiub" for kind in kinds):
-        return None
-
-    def total(*xs: Any) -> Any:
-        return sum((np.sum(y) for y in flatten(f(*xs))[0] if inexact(y)), 0.0)
-
-    found: list[list[Any]] = []
-    for _ in range(order):
-        slope: Any = tj.grad(total, argnums)
-        answer = slope(*arguments)
-        _agree(_arrays(slope(*arguments)), _arrays(answer), "tj.grad, second call")
-        gradients: list[Any] = [None] * len(arguments)
-        for k, gradient in zip(argnums, answer, strict=True):
-            gradients[k] = np.array(gradient)
-        found.append(gradients)
-
-        def total(*xs: Any, slope: Any = slope) -> Any:
-            return np.sum(slope(*xs)[0])
-
-    return found
-
-
-def _zeros_for_none(gradients: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-    return [
-        np.zeros_like(x) if gradient is None and inexact(np.asarray(x)) else gradient
-        for gradient, x in zip(gradients, arguments, strict=False)
-    ]
-
-
-def everywhere(
-    f: Program, *arguments: Any, variables: Sequence[Any] = (), order: int = 1, grad: bool = True
-) -> Answer:
-    """The one answer of all modes; `grad=False` leaves out tj.grad."""
-    xs = _constants(arguments)
-    answers = []
-    for mode in MODES:
-        run = mode(f, xs, variables, order)
-        answers.append(_runs(run, variables, mode.__name__))
-        _agree(answers[-1], answers[0], mode.__name__)
-    value, *orders = answers[0]
-    by_grad = _by_grad(f, arguments, order) if grad else None
-    for n, found in enumerate(by_grad or []):
-        _agree(found, _zeros_for_none(orders[n], arguments), "tj.grad")
-    return Answer(value, orders)
-
-
-def _error(run: Program) -> Exception:
-    try:
-        found = run()
-    except Exception as error:
-        return error
-    raise AssertionError(f"no error, but {found}")
-
-
-def error_everywhere(
-    f: Program,
-    *arguments: Any,
-    variables: Sequence[Any] = (),
-    order: int = 1,
-    grad: bool = True,
-    part: Callable[[Any], object] = str,
-) -> Exception:
-    """The one error of all modes: its type and its text are the same, or that part of it."""
-
-    def program(*xs: Any) -> Any:
-        return f(*xs)  # the line that is cited where f itself is a custom gradient
-
-    xs = _constants(arguments)
-    runs: list[Program] = [mode(program, xs, variables, order) for mode in MODES]
-    if grad:
-        runs.append(lambda: _by_grad(program, arguments, order))
-    errors = [_error(run) for run in runs for _ in range(2)]
-    for error in errors[1:]:
-        assert (type(error), part(error)) == (type(errors[0]), part(errors[0]))
-    return errors[0]
-
-
-def drained(queue: SimpleQueue[Any]) -> list[Any]:
-    """What a program put into a queue. A list would be part of what the program depends on, and
-    make compiled functions record again at every call."""
-    return [queue.get() for _ in range(queue.qsize())]
-
-
-def check(found: Sequence[Any], *expected: Any) -> None:
-    """Gradients against the expected ones: numbers, lists of numbers, arrays, None."""
-    assert len(found) == len(expected)
-    for mine, theirs in zip(found, expected, strict=True):
-        if theirs is None or mine is None:
-            assert mine is theirs, (found, expected)
-            continue
-        assert mine.shape == np.shape(theirs), (found, expected)
-        if hasattr(theirs, "dtype"):
-            assert mine.dtype == theirs.dtype
-        np.testing.assert_allclose(mine, theirs, rtol=1e-13, atol=0.0)
-
-
-def c(value: Any) -> np.ndarray:
-    """A float64 array."""
-    return np.array(value, dtype=float)
-
 
 X = c([1.0, -2.0, 0.5])
 Y = c([3.0, 0.25, -1.0])
@@ -1369,7 +1151,7 @@ def test_an_assignment_in_a_body_or_a_rule_happens_once_for_each_run(mode: Any) 
 
         return x * 1.0, grad
 
-    run = mode(f, _constants([X]), [], 1)
+    run = mode(f, constants([X]), [], 1)
     for count in (1.0, 2.0, 3.0):
         run()
         assert (float(forward.numpy()), float(backward.numpy())) == (count, count)

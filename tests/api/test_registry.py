@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.eager.test_accumulator import moved, refused
 from tests.support.compare import assert_same
-from tests.test_corners import check, drained, error_everywhere, everywhere
+from tests.support.modes import check, drained, error_everywhere, everywhere, moved, refused
 from tracejit.ops.base.op import DIRECT, HANDLERS
 from tracejit.support.errors import (
     ArgumentError,

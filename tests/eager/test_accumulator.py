@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import pytest
 import tracejit as tj
 from tests.support.compare import assert_same, close
 from tests.support.graphs import ops_of
+from tests.support.modes import arrays, moved, refused, tangents_of
 from tracejit.support.errors import (
     LeakedTensorError,
     NoGradientError,
@@ -22,7 +23,6 @@ from tracejit.support.errors import (
     TapeStateError,
     ValueNeededError,
 )
-from tracejit.trace.structure.trees import map_tree
 
 Program = Callable[..., Any]
 
@@ -33,60 +33,7 @@ Y = np.array([3.0, 0.5, 4.0])
 ONE = np.ones(3)
 
 
-# The driver
-
-
-def value(f: Program, xs: Sequence[Any]) -> Any:
-    """f(*xs), on one line for all modes: errors name it."""
-    return f(*xs)
-
-
-def tangents_of(f: Program, xs: Sequence[Any], dots: Sequence[Any]) -> Any:
-    """The tangents of f(*xs) when xs move along dots."""
-    with tj.ForwardAccumulator(list(xs), list(dots)) as accumulator:
-        y = value(f, xs)
-    return accumulator.jvp(y)
-
-
-def runs_of(f: Program, xs: Sequence[Any], dots: Sequence[Any]) -> list[Program]:
-    """The same eagerly, around a compiled function, and inside one."""
-    tensors, moving = [tj.constant(x) for x in xs], [tj.constant(dot) for dot in dots]
-    compiled = tj.function(lambda *xs: f(*xs))
-    count = len(xs)
-    inside = tj.function(lambda *both: tangents_of(f, both[:count], both[count:]))
-    return [
-        lambda: tangents_of(f, tensors, moving),
-        lambda: tangents_of(compiled, tensors, moving),
-        lambda: inside(*xs, *dots),
-    ]
-
-
-def arrays(found: Any) -> Any:
-    """Tensors as arrays; None as it is."""
-    return map_tree(lambda leaf: leaf.numpy() if isinstance(leaf, tj.Tensor) else leaf, found)
-
-
-def moved(f: Program, *xs: Any, along: Sequence[Any] | None = None) -> Any:
-    """The one answer of all modes, the second call's, too; along ones if nothing is said."""
-    dots = [np.ones_like(x) for x in xs] if along is None else along
-    runs = runs_of(f, xs, dots)
-    expected = arrays(runs[0]())
-    for run in runs:
-        for _ in range(2):
-            assert_same(arrays(run()), expected)
-    return expected
-
-
-def refused(f: Program, *xs: Any) -> Exception:
-    """The one error of all modes: its type and its text."""
-    errors = []
-    for run in runs_of(f, xs, [np.ones_like(x) for x in xs]):
-        for _ in range(2):
-            with pytest.raises(Exception) as caught:
-                run()
-            errors.append(caught.value)
-    assert {(type(error), str(error)) for error in errors} == {(type(errors[0]), str(errors[0]))}
-    return errors[0]
+# The driver itself
 
 
 def test_the_driver_sees_what_differs() -> None:

@@ -10,8 +10,8 @@ from numpy.polynomial import chebyshev
 
 import tracejit as tj
 from tests.interpret import record
-from tests.ops.reductions.test_reductions import derivative
 from tests.rows import each_row
+from tests.support.running import derivative
 from tracejit.support.errors import ShapeError, TracejitError, UnsupportedError
 from tracejit.trace.tensor.namespaces import recordable
 

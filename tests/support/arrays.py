@@ -17,3 +17,8 @@ def normals(*shapes: int | Sequence[int], dtype: Any = "f8", seed: int = 0) -> l
     """Arrays of these shapes, drawn one after the other."""
     rng = np.random.default_rng(seed)
     return [np.asarray(rng.normal(size=shape)).astype(dtype) for shape in shapes]
+
+
+def c(value: Any) -> Any:
+    """A float64 array."""
+    return np.array(value, dtype=float)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import tracejit as tj
+from tests.interpret import interpret, run
+from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.compiler.kernel import Kernel
+from tracejit.trace.tensor.tensor import Tensor
 
 
 def kernel_of(function: Callable[..., Any], *args: Any, argnums: Any = 0, **options: Any) -> Kernel:
@@ -33,3 +38,16 @@ def of_value_and_gradient(function: Callable[..., Any], x: Any) -> Any:
             y = function(x)
         both = tape.gradient(y, x) + y
     return outer.gradient(both, x)
+
+
+def derivative(call: Callable[..., Any], x: Any, *directions: Any) -> Any:
+    """The gradient of `call(x)`, then of its inner product with each direction in turn."""
+    started = run(call, x)
+    recording, (y,), (argument,) = started.recording, started.tensors, started.inputs
+    for direction in (None, *directions):
+        seed = np.ones_like(y.type.dtype.type(1)) if direction is None else direction
+        (gradient,) = gradients([y], [argument], [Tensor(recording.lift(seed), recording)])
+        if gradient is None:
+            return np.zeros_like(x)
+        y = gradient
+    return interpret(started.finish(y), x)[-1]

@@ -18,14 +18,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.arrays import c
+from tests.support.modes import check, drained, error_everywhere, everywhere
 from tests.support.running import taped
-from tests.test_corners import check, drained, error_everywhere, everywhere
 from tracejit.support.errors import NoGradientError, RuleError, RuleTypeError
-
-
-def c(value: Any) -> np.ndarray:
-    """A float64 array."""
-    return np.array(value, dtype=float)
 
 
 def passed(g: Callable[..., Any]) -> Callable[..., Any]:

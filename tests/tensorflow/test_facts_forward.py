@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.eager.test_accumulator import arrays, moved, refused
-from tests.test_corners import check, drained, error_everywhere, everywhere
+from tests.support.arrays import c
+from tests.support.modes import arrays, check, drained, error_everywhere, everywhere, moved, refused
 from tracejit.support.errors import (
     NoGradientError,
     RuleError,
@@ -27,11 +27,6 @@ from tracejit.support.errors import (
     SeedError,
     TapeArgumentError,
 )
-
-
-def c(value: Any) -> np.ndarray:
-    """A float64 array."""
-    return np.array(value, dtype=float)
 
 
 def t(value: Any) -> Any:

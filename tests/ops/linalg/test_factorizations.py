@@ -10,9 +10,9 @@ import pytest
 import tracejit as tj
 from tests.interpret import record, run
 from tests.ops.program import quiet
-from tests.ops.reductions.test_reductions import derivative
 from tests.rows import each_row
 from tests.support.differences import along
+from tests.support.running import derivative
 from tracejit.autodiff.forward.tangent import tangents
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.support.errors import NoGradientError, ShapeError

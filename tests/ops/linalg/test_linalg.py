@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import interpret, record
-from tests.ops.reductions.test_reductions import derivative
+from tests.support.running import derivative
 from tracejit.support.errors import NoGradientError, ShapeError, UnsupportedError
 
 SINGULAR = np.ones((3, 3))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.interpret import record
-from tests.ops.reductions.test_reductions import derivative
 from tests.rows import each_row
+from tests.support.running import derivative
 from tracejit.support.errors import ShapeError, UnsupportedError
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,25 +9,11 @@ import pytest
 
 from tests.interpret import interpret, record, run
 from tests.rows import each_row
-from tracejit.autodiff.reverse.adjoint import gradients
+from tests.support.running import derivative
 from tracejit.support.errors import ShapeError, UnsupportedError
-from tracejit.trace.tensor.tensor import Tensor
 
 TIED = np.array([[2.0, 1.0, 2.0], [3.0, 3.0, 3.0]])
 ZEROS = np.array([2.0, 0.0, -1.5, 0.0, 0.0, 0.7])
-
-
-def derivative(call: Callable[..., Any], x: Any, *directions: Any) -> Any:
-    """The gradient of `call(x)`, then of its inner product with each direction in turn."""
-    started = run(call, x)
-    recording, (y,), (argument,) = started.recording, started.tensors, started.inputs
-    for direction in (None, *directions):
-        seed = np.ones_like(y.type.dtype.type(1)) if direction is None else direction
-        (gradient,) = gradients([y], [argument], [Tensor(recording.lift(seed), recording)])
-        if gradient is None:
-            return np.zeros_like(x)
-        y = gradient
-    return interpret(started.finish(y), x)[-1]
 
 
 def test_prod_has_the_product_of_the_others_as_derivative() -> None:

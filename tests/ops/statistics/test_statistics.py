@@ -9,8 +9,8 @@ import pytest
 
 from tests.by_day import by_day
 from tests.interpret import interpret, record, run
-from tests.ops.reductions.test_reductions import derivative
 from tests.support.graphs import ops_of
+from tests.support.running import derivative
 from tracejit.support.errors import ShapeError, UnsupportedError
 
 
