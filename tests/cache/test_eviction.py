@@ -11,7 +11,6 @@ from tests.by_day import by_day
 from tests.cached import KEY, NAME, PLAIN, failing, filled, shown
 from tests.support.processes import at_once
 from tracejit.cache import eviction
-from tracejit.cache import settings as cache_settings
 from tracejit.cache.eviction import CLAIM, DAY, SWEPT, is_turn
 from tracejit.cache.folder import Folder
 from tracejit.cache.settings import CacheWarning
@@ -21,8 +20,7 @@ HOUR = 3600.0
 
 
 @pytest.fixture(autouse=True)
-def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(cache_settings, "_warned", {})
+def no_size_is_set(monkeypatch):
     monkeypatch.delenv("TRACEJIT_CACHE_SIZE", raising=False)
 
 

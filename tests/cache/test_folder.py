@@ -25,11 +25,6 @@ pytestmark = posix
 STRANGER = 12345
 
 
-@pytest.fixture(autouse=True)
-def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(cache_settings, "_warned", {})
-
-
 @pytest.fixture
 def store(tmp_path):
     """A cache with one kernel in it, two folders below one of ours."""

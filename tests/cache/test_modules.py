@@ -25,11 +25,6 @@ from tracejit.support.errors import KernelError
 NPZ = constants_bytes(WEIGHTS)
 
 
-@pytest.fixture(autouse=True)
-def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(cache_settings, "_warned", {})
-
-
 @pytest.mark.parametrize("on_disk", [True, False])
 def test_running_a_text_opens_no_file(tmp_path, monkeypatch, on_disk):
     path = tmp_path / f"{NAME}.py" if on_disk else None

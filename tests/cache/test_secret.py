@@ -1,6 +1,5 @@
 """The secret of a cache: what was not written with it is not run."""
 
-import builtins
 import os
 import warnings
 
@@ -20,18 +19,12 @@ from tests.cached import (
     root,
 )
 from tests.support.processes import at_once
-from tracejit.cache import settings as cache_settings
 from tracejit.cache.folder import Folder, held
 from tracejit.cache.key import digest, kernel_name, seal
 from tracejit.cache.secret import SECRET, secret_of
 from tracejit.cache.settings import CacheWarning
 from tracejit.cache.store import Store
 from tracejit.support.errors import KernelError
-
-
-@pytest.fixture(autouse=True)
-def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(cache_settings, "_warned", {})
 
 
 @pytest.fixture
@@ -71,12 +64,6 @@ def test_a_cache_without_kernels_has_none(tmp_path):
 
 
 # Entries that were not written with it.
-
-
-@pytest.fixture
-def runs(monkeypatch):
-    monkeypatch.setattr(builtins, "tracejit_runs", 0, raising=False)
-    return lambda: builtins.tracejit_runs
 
 
 @pytest.mark.parametrize("proof", ["none", "of another", "of another name", "empty", "garbage"])

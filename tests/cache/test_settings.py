@@ -7,15 +7,9 @@ import pytest
 
 from tests.cached import posix
 from tests.support.processes import python
-from tracejit.cache import settings as cache_settings
 from tracejit.cache.settings import DEFAULT_BYTES, CacheWarning, default_path, size_limit
 
 RELATIVE = "TRACEJIT_CACHE_RELATIVE"
-
-
-@pytest.fixture(autouse=True)
-def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(cache_settings, "_warned", {})
 
 
 @pytest.mark.parametrize(

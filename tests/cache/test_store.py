@@ -1,6 +1,5 @@
 """The kernel cache under attack: what lies on the disk is run only if it is ours and intact."""
 
-import builtins
 import errno
 import inspect
 import linecache
@@ -37,7 +36,6 @@ from tests.cached import (
     shown,
 )
 from tests.support.processes import ROOT, python
-from tracejit.cache import settings as cache_settings
 from tracejit.cache.folder import Folder
 from tracejit.cache.key import constants_bytes, digest, kernel_name, seal
 from tracejit.cache.modules import load_text
@@ -45,11 +43,6 @@ from tracejit.cache.settings import CacheWarning
 from tracejit.cache.standalone import save
 from tracejit.cache.store import Store
 from tracejit.support.errors import KernelError
-
-
-@pytest.fixture(autouse=True)
-def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(cache_settings, "_warned", {})
 
 
 @pytest.fixture
@@ -60,12 +53,6 @@ def folder(tmp_path):
 @pytest.fixture
 def store(folder):
     return Store(folder)
-
-
-@pytest.fixture
-def runs(monkeypatch):
-    monkeypatch.setattr(builtins, "tracejit_runs", 0, raising=False)
-    return lambda: builtins.tracejit_runs
 
 
 # What is written comes back.

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import tracejit as tj
-from tracejit.cli import main
+from tracejit.cli import gradient_check, main
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +18,12 @@ def folder(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """No check of gradients takes its time."""
+    monkeypatch.setattr(gradient_check, "SECONDS", 0.002)
 
 
 @pytest.fixture

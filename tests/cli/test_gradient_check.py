@@ -8,12 +8,6 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.cli import gradient_check
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    monkeypatch.setattr(gradient_check, "SECONDS", 0.002)
 
 
 def saved(tmp_path, f, *args, name="loss"):

@@ -9,14 +9,8 @@ import pytest
 
 import tracejit as tj
 from tests.support.processes import python
-from tracejit.cli import gradient_check
 
 SPEC = "w=f8[3], x=f8[n,3]"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    monkeypatch.setattr(gradient_check, "SECONDS", 0.002)
 
 
 def test_export_and_check(run, train):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from table import Sample, complex_normal, normal, positive, unit
+from table import Sample, complex_normal, exact, low, normal, positive, unit
 
 INTEGERS = np.array([[3, -1, 4], [1, -5, 9]])
 SMALL = np.array([[3, -1, 4], [1, -5, 9]], np.int16)
@@ -13,11 +13,6 @@ HALF = np.array([[0.1, 2.3, -1.7], [0.7, 0.3, 1.9]], np.float16)
 SINGLE = np.array([[0.4, 2.5, 1.7], [0.9, 0.3, 1.2]], np.float32)
 NO_ROWS = ((np.zeros((0, 3)),),)
 NO_PAIRS = ((np.zeros((0, 3)), np.zeros(3)), (np.zeros((2, 0)), np.zeros((2, 1))))
-
-
-def low(x):
-    """An array in single precision."""
-    return x.astype(np.complex64 if x.dtype.kind == "c" else np.float32)
 
 
 def unary(op, call, make, **fields):
@@ -73,11 +68,6 @@ def binary(op, call, make, other=None, **fields):
 def constants(op, call, make, **fields):
     """The call of one operand, each of `calls` holding a constant for the other."""
     return [Sample(op, call, (make(2, 3),), **fields), Sample(op, call, (make(1)[0],), **fields)]
-
-
-def exact(op, call, *arguments):
-    """The call on integers and booleans, which have no derivative."""
-    return [Sample(op, call, args, differentiable=False) for args in arguments]
 
 
 ARITHMETIC = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from table import Sample, complex_normal, normal, unit
+from table import Sample, complex_normal, exact, normal, unit
 
 INTEGERS = np.array([[3, -1, 4], [1, -5, 9]])
 SMALL = np.array([[3, -1, 4], [1, -5, 9]], np.int16)
@@ -17,11 +17,6 @@ COMPLEX_NOT_FINITE = np.array(
 )
 NO_ROWS = ((np.zeros((0, 3)),),)
 NO_PAIRS = ((np.zeros((0, 3)), np.zeros(3)), (np.zeros((2, 0)), np.zeros((2, 1))))
-
-
-def exact(op, call, *arguments):
-    """The call on each tuple of arguments, without derivatives."""
-    return [Sample(op, call, args, differentiable=False) for args in arguments]
 
 
 def disconnected(op, call, *arguments):

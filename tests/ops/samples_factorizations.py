@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from samples_linalg import EMPTY, INTEGERS, NONE, definite, each, regular, single, spread, symmetric
-from table import Sample, complex_normal, normal
+from samples_linalg import EMPTY, INTEGERS, NONE, definite, each, regular, spread, symmetric
+from table import Sample, complex_normal, low, normal
 
 TALL = (np.zeros((3, 0)), np.zeros(3))
 # NumPy before 2.3 has no maximum of no singular values.
@@ -34,7 +34,7 @@ LEAST_SQUARES += [
     Sample("lstsq", lambda a, b: np.linalg.lstsq(a, b, 1e-10)[0], (normal(4, 2), normal(4))),
     Sample("lstsq", lambda a, b: np.linalg.lstsq(a, b, rcond=-1)[0], (normal(4, 2), normal(4))),
     Sample("lstsq", lambda a, b: np.linalg.lstsq(a, b)[0], (INTEGERS[:, :2], np.arange(3))),
-    Sample("lstsq", lambda a: np.linalg.lstsq(a, [1.0, 2, 4])[0], (single(normal(3, 2)),), order=1),
+    Sample("lstsq", lambda a: np.linalg.lstsq(a, [1.0, 2, 4])[0], (low(normal(3, 2)),), order=1),
     Sample("lstsq", lambda b: np.linalg.lstsq([[1.0, 2], [1, 3], [1, 7]], b), (normal(3),)),
     Sample("lstsq", lambda a: np.linalg.lstsq(a, np.ones(4))[3], (spread(4, 2),)),
     Sample("lstsq", lambda a: np.linalg.lstsq(a, np.ones(4))[2], (spread(4, 2),)),
@@ -53,7 +53,7 @@ LEAST_SQUARES = [
     for s in LEAST_SQUARES
 ]
 PINV = [
-    *each("pinv", lambda a: np.linalg.pinv(a, rtol=None), normal(3, 2), single(normal(2, 3))),
+    *each("pinv", lambda a: np.linalg.pinv(a, rtol=None), normal(3, 2), low(normal(2, 3))),
     *each("pinv", lambda a: np.linalg.pinv(a, hermitian=True), symmetric(3, 3)),
     *each("pinv", lambda a: np.linalg.pinv(a, 1e-9, True), symmetric(2, 3, 3)),
     *each(
@@ -90,7 +90,7 @@ COND = [
 COND += [
     *each("cond", np.linalg.cond, spread(4, 2), spread(2, 2, 3), holomorphic=False),
     *each("cond", np.linalg.cond, normal(1, 1), normal(1, 3), holomorphic=False),
-    *each("cond", np.linalg.cond, INTEGERS, np.ones((2, 2), int), single(spread(3, 3)), order=1),
+    *each("cond", np.linalg.cond, INTEGERS, np.ones((2, 2), int), low(spread(3, 3)), order=1),
     *each("cond", lambda a: np.linalg.cond(a, 1), np.ones((2, 2)), differentiable=False),
     *each("cond", np.linalg.cond, np.zeros((2, 2)), differentiable=False),
     *each("cond", lambda a: np.linalg.cond(a, 1), np.full((2, 2), np.nan), differentiable=False),
@@ -116,11 +116,11 @@ EIGENVALUES = [
     *each("eig", lambda a: np.linalg.eig(a)[1], complexes(3, 3), zero_size=(NONE + 0j,)),
     *each("eig", lambda a: np.linalg.eig(a.astype(complex)), regular(3, 3) @ np.diag([1.0, 3, 7])),
     *each("eigvals", np.linalg.eigvals, APART, zero_size=(NONE + 0j,)),
-    *each("eigvals", sines, complexes(2, 3, 3), complexes(4, 4), single(complexes(3, 3))),
+    *each("eigvals", sines, complexes(2, 3, 3), complexes(4, 4), low(complexes(3, 3))),
     *each("eigvals", lambda a: sines(a * (1 + 0j)), normal(3, 3), spread(4, 4)),
     *each("eig", np.linalg.eig, INTEGERS + 0j, order=1),
-    *each("eig", np.linalg.eig, single(complexes(3, 3)), differentiable=False),
-    *each("eigvals", np.linalg.eigvals, INTEGERS + 0j, single(complexes(3, 3)), order=0),
+    *each("eig", np.linalg.eig, low(complexes(3, 3)), differentiable=False),
+    *each("eigvals", np.linalg.eigvals, INTEGERS + 0j, low(complexes(3, 3)), order=0),
 ]
 EIGENVALUES = [
     Sample(s.op, s.call, s.args, s.differentiable, s.order, False, s.zero_size) for s in EIGENVALUES

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from table import Sample, complex_normal, normal
+from table import Sample, complex_normal, low, normal
 
 INTEGERS = np.array([[3, -1, 4, 1], [1, -5, 9, 2], [2, 6, -5, 3]], np.int16)
 BOOLEANS = np.array([True, False, True, True])
-
-
-def single(array):
-    """The array in single precision."""
-    return array.astype(np.complex64 if array.dtype.kind == "c" else np.float32)
 
 
 def each(name, *arrays, zero_size=None, **keywords):
@@ -28,18 +23,18 @@ def one_axis(name, *kinds):
     samples = []
     for kind in kinds:
         samples += each(name, kind(2), kind(5), kind(6), kind(3, 4), kind(2, 3, 4))
-        samples += each(name, single(kind(4)), single(kind(2, 3)), kind(4, 6).T, kind(4, 6)[::2])
-        samples += each(name, kind(4, 3), single(kind(4, 3)), axis=0)
+        samples += each(name, low(kind(4)), low(kind(2, 3)), kind(4, 6).T, kind(4, 6)[::2])
+        samples += each(name, kind(4, 3), low(kind(4, 3)), axis=0)
         samples += each(name, kind(2, 4, 3), axis=-2, norm="ortho")
-        samples += each(name, kind(5), kind(2, 4), single(kind(4)), norm="ortho")
-        samples += each(name, kind(5), kind(2, 4), single(kind(3)), norm="forward")
+        samples += each(name, kind(5), kind(2, 4), low(kind(4)), norm="ortho")
+        samples += each(name, kind(5), kind(2, 4), low(kind(3)), norm="forward")
         samples += each(name, kind(5), norm="backward")
         for n in (1, 2, 3, 6, 9, 11):  # cropped and padded, odd and even
             samples += each(name, kind(5), n=n)
         samples += each(name, kind(1), n=1)
         samples += each(name, kind(3, 2), n=7, axis=0)
         samples += each(name, kind(3, 2), n=2, axis=0, norm="ortho")
-        samples += each(name, single(kind(3, 2)), n=np.int64(4), norm="forward")
+        samples += each(name, low(kind(3, 2)), n=np.int64(4), norm="forward")
         samples.append(
             Sample(name, lambda a: getattr(np.fft, name)(a, 6, 0, "ortho"), (kind(4, 2),))
         )
@@ -57,8 +52,8 @@ def several_axes(name, *kinds):
     """Samples of a transform along all axes or those named."""
     samples = []
     for kind in kinds:
-        samples += each(name, kind(3, 4), kind(2, 3, 3), single(kind(3, 4)), kind(4, 3).T)
-        samples += each(name, kind(3, 4), single(kind(3, 4)), norm="ortho")
+        samples += each(name, kind(3, 4), kind(2, 3, 3), low(kind(3, 4)), kind(4, 3).T)
+        samples += each(name, kind(3, 4), low(kind(3, 4)), norm="ortho")
         samples += each(name, kind(3, 4), norm="forward")
         samples += each(name, kind(2, 3, 4), axes=(0, 2))
         samples += each(name, kind(2, 3, 4), axes=[1, 0], norm="ortho")
@@ -75,7 +70,7 @@ def two_axes(name, *kinds):
     """Samples of a transform along the last two axes unless others are named."""
     samples = []
     for kind in kinds:
-        samples += each(name, kind(3, 4), kind(2, 3, 3), single(kind(3, 4)))
+        samples += each(name, kind(3, 4), kind(2, 3, 3), low(kind(3, 4)))
         samples += each(name, kind(3, 4), s=(5, 3), norm="ortho")
         samples += each(name, kind(2, 3, 4), axes=(0, 2))
     return samples + each(name, INTEGERS)
@@ -85,7 +80,7 @@ def shifted(name):
     """Samples of a shift."""
     return [
         *each(name, normal(4), normal(5), normal(2, 3), complex_normal(5), complex_normal(3, 4)),
-        *each(name, single(normal(5)), INTEGERS, BOOLEANS),
+        *each(name, low(normal(5)), INTEGERS, BOOLEANS),
         *each(name, normal(3), zero_size=((np.zeros(0),), (np.zeros((0, 3)),))),
         *each(name, normal(2, 5), axes=1),
         *each(name, normal(5, 2), axes=np.int64(-2)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from table import Sample, complex_normal, distinct, normal, positive
+from table import Sample, complex_normal, distinct, low, normal, positive
 
 from tracejit.ops.base.op import OPS
 
@@ -43,11 +43,6 @@ def complexes(*shape):
     return rng.uniform(0.5, 1.0, shape) * np.exp(1j * rng.uniform(0.0, 6.0, shape))
 
 
-def single(array):
-    """The array in single precision."""
-    return array.astype(np.complex64 if array.dtype.kind == "c" else np.float32)
-
-
 def staggered(*shape):
     """Values that grow along every axis, so that no two sums along one are close."""
     return normal(*shape) * math.prod(np.ogrid[tuple(slice(1, 1 + size) for size in shape)])
@@ -72,14 +67,14 @@ SOLVE = [
     Sample("solve", np.linalg.solve, (regular(3, 3, matrix=complex_normal), normal(3, 2))),
     Sample("solve", np.linalg.solve, (regular(3, 3), complex_normal(3, 2))),
     Sample("solve", np.linalg.solve, (INTEGERS, normal(3, 2))),
-    Sample("solve", np.linalg.solve, (single(regular(3, 3)), normal(3, 2))),
-    Sample("solve", np.linalg.solve, (single(regular(3, 3)), INTEGERS)),
+    Sample("solve", np.linalg.solve, (low(regular(3, 3)), normal(3, 2))),
+    Sample("solve", np.linalg.solve, (low(regular(3, 3)), INTEGERS)),
     Sample("solve", lambda a: np.linalg.solve(a, [[1.0], [2.0]]), (regular(2, 2),)),
     Sample(
         "solve_vector", np.linalg.solve, (regular(3, 3), normal(3)), zero_size=(EMPTY, np.zeros(0))
     ),
     Sample("solve_vector", np.linalg.solve, (regular(3, 3), complex_normal(3))),
-    Sample("solve_vector", np.linalg.solve, (single(regular(3, 3)), single(normal(3)))),
+    Sample("solve_vector", np.linalg.solve, (low(regular(3, 3)), low(normal(3)))),
     Sample("solve_vector", np.linalg.solve, (INTEGERS, np.arange(3))),
     Sample(
         "solve_vector", lambda a: np.linalg.solve(a.T @ a, a.T @ np.arange(3.0)), (regular(3, 3),)
@@ -87,7 +82,7 @@ SOLVE = [
     *each("inv", np.linalg.inv, regular(3, 3), zero_size=(EMPTY,)),
     *each("inv", np.linalg.inv, regular(2, 3, 3), zero_size=(NONE,)),
     *each("inv", np.linalg.inv, regular(3, 3, matrix=complex_normal), regular(3, 3).T),
-    *each("inv", np.linalg.inv, INTEGERS, single(regular(2, 2))),
+    *each("inv", np.linalg.inv, INTEGERS, low(regular(2, 2))),
     Sample("tensorsolve", np.linalg.tensorsolve, (regular(6, 6).reshape(2, 3, 6), normal(2, 3))),
     Sample(
         "tensorsolve",
@@ -100,7 +95,7 @@ SOLVE = [
         Sample("matrix_power", lambda a, n=n: np.linalg.matrix_power(a, n), (regular(2, 2),))
         for n in (0, 1, 2, 3, 4, 5, 6, 7, -1, -2, -3)
     ),
-    *each("matrix_power", lambda a: np.linalg.matrix_power(a, 2), INTEGERS, single(normal(2, 2))),
+    *each("matrix_power", lambda a: np.linalg.matrix_power(a, 2), INTEGERS, low(normal(2, 2))),
     *each("matrix_power", lambda a: np.linalg.matrix_power(a, 0), INTEGERS, INTEGERS > 0),
     *each(
         "matrix_power", lambda a: np.linalg.matrix_power(a, 3), normal(2, 2, 2), zero_size=(EMPTY,)
@@ -111,7 +106,7 @@ PINV = [
     *each("pinv", np.linalg.pinv, normal(3, 2), normal(2, 3), holomorphic=False),
     *each("pinv", np.linalg.pinv, regular(3, 3), normal(2, 3, 2), holomorphic=False),
     *each("pinv", np.linalg.pinv, complex_normal(3, 2), complex_normal(2, 3), holomorphic=False),
-    *each("pinv", np.linalg.pinv, single(normal(3, 2)), INTEGERS),
+    *each("pinv", np.linalg.pinv, low(normal(3, 2)), INTEGERS),
     *each("pinv", lambda a: np.linalg.pinv(a, 1e-10), normal(3, 2), holomorphic=False),
     *each("pinv", lambda a: np.linalg.pinv(a, rtol=0.1), spread(3, 2), holomorphic=False),
     Sample(
@@ -128,13 +123,13 @@ DETERMINANT = [
     *each("det", np.linalg.det, regular(2, 3, 3), zero_size=(NONE,)),
     *each("det", np.linalg.det, regular(4, 4), regular(1, 1), regular(2, 2, 2)),
     *each("det", np.linalg.det, normal(2, 2), regular(3, 3, matrix=complex_normal)),
-    *each("det", np.linalg.det, INTEGERS, single(regular(2, 2))),
+    *each("det", np.linalg.det, INTEGERS, low(regular(2, 2))),
     *each("slogdet", np.linalg.slogdet, regular(3, 3), zero_size=(EMPTY,), holomorphic=False),
     *each("slogdet", np.linalg.slogdet, regular(2, 3, 3), zero_size=(NONE,), holomorphic=False),
     *each("slogdet", np.linalg.slogdet, -regular(3, 3), holomorphic=False),
     *each("slogdet", np.linalg.slogdet, regular(3, 3, matrix=complex_normal), holomorphic=False),
     *each("slogdet", np.linalg.slogdet, regular(2, 2, 2, matrix=complex_normal), holomorphic=False),
-    *each("slogdet", np.linalg.slogdet, INTEGERS, single(regular(2, 2))),
+    *each("slogdet", np.linalg.slogdet, INTEGERS, low(regular(2, 2))),
     *each("slogdet", lambda a: np.linalg.slogdet(a)[1], regular(3, 3), holomorphic=False),
     *each("slogdet", lambda a: np.linalg.slogdet(a).logabsdet, regular(3, 3), holomorphic=False),
     *each(
@@ -201,7 +196,7 @@ CHOLESKY = [
         "cholesky",
         np.linalg.cholesky,
         np.array([[4, 0], [2, 3]]),
-        single(definite(2, 2)),
+        low(definite(2, 2)),
         holomorphic=False,
     ),
     *(
@@ -225,7 +220,7 @@ EIGEN = [
         holomorphic=False,
     ),
     *each("eigh", np.linalg.eigh, symmetric(3, 3, matrix=complexes), holomorphic=False),
-    *each("eigh", np.linalg.eigh, INTEGERS, single(symmetric(3, 3)), holomorphic=False, order=1),
+    *each("eigh", np.linalg.eigh, INTEGERS, low(symmetric(3, 3)), holomorphic=False, order=1),
     *each("eigvalsh", np.linalg.eigvalsh, symmetric(3, 3), zero_size=(EMPTY,), holomorphic=False),
     *each("eigvalsh", np.linalg.eigvalsh, symmetric(2, 3, 3), holomorphic=False),
     *each("eigvalsh", lambda a: np.linalg.eigvalsh(a, "U"), symmetric(3, 3), holomorphic=False),
@@ -241,7 +236,7 @@ EIGEN = [
         symmetric(3, 3, matrix=complex_normal),
         holomorphic=False,
     ),
-    *each("eigvalsh", np.linalg.eigvalsh, INTEGERS, single(symmetric(3, 3)), order=1),
+    *each("eigvalsh", np.linalg.eigvalsh, INTEGERS, low(symmetric(3, 3)), order=1),
 ]
 SINGULAR = [
     *(
@@ -281,7 +276,7 @@ SINGULAR = [
         "svdvals",
         np.linalg.svdvals,
         INTEGERS,
-        single(spread(3, 2)),
+        low(spread(3, 2)),
         zero_size=(np.zeros((0, 2)),),
         order=1,
     ),
@@ -303,13 +298,13 @@ EUCLIDEAN = [
     *norm(normal(4), normal(2, 3), normal(2, 3, 2), np.array(-1.3), np.float64(1.7)),
     *each("norm", np.linalg.norm, normal(3), zero_size=(np.zeros(0),), holomorphic=False),
     *norm(complex_normal(4), complex_normal(2, 3)),
-    *norm(INTEGERS, single(normal(3)), np.array([True, False])),
+    *norm(INTEGERS, low(normal(3)), np.array([True, False])),
     *norm(normal(4), ord=2),
     *norm(normal(2, 3), ord="fro"),
     *norm(normal(2, 3), ord="f", keepdims=True),
     *norm(normal(2, 3), keepdims=True),
     *norm(normal(4), normal(2, 4), axis=-1),
-    *norm(normal(2, 4), complex_normal(2, 4), single(normal(2, 4)), INTEGERS, axis=0),
+    *norm(normal(2, 4), complex_normal(2, 4), low(normal(2, 4)), INTEGERS, axis=0),
     *norm(normal(2, 4), axis=1, keepdims=True),
     *norm(normal(2, 4), ord=2, axis=(1,)),
     *norm(normal(2, 3, 4), complex_normal(2, 3, 4), axis=(0, 2)),
@@ -320,25 +315,25 @@ POWERS = [
     *norm(signed(4), complex_normal(4), INTEGERS[0], ord=3),
     *norm(signed(2, 4), ord=3, axis=0),
     *norm(signed(2, 4), ord=2.5, axis=-1, keepdims=True),
-    *norm(signed(4), single(signed(4)), ord=1.5),
+    *norm(signed(4), low(signed(4)), ord=1.5),
     *norm(signed(4), ord=0.5),
     *norm(signed(4), ord=-1),
     *norm(signed(2, 4), ord=-2, axis=1),
 ]
 LARGEST = [
-    *norm(signed(4), complex_normal(4), single(signed(4)), INTEGERS[0], ord=1),
+    *norm(signed(4), complex_normal(4), low(signed(4)), INTEGERS[0], ord=1),
     *norm(signed(2, 4), ord=1, axis=0),
-    *norm(10 * distinct(4), single(10 * distinct(4)), INTEGERS[0], ord=np.inf),
+    *norm(10 * distinct(4), low(10 * distinct(4)), INTEGERS[0], ord=np.inf),
     *norm(10 * distinct(2, 4), ord=-np.inf, axis=1, keepdims=True),
     *norm(10 * distinct(2, 4), ord=np.inf, axis=0),
-    *norm(signed(4), np.array([0.0, 1.0]), single(signed(4)), INTEGERS[0], ord=0),
+    *norm(signed(4), np.array([0.0, 1.0]), low(signed(4)), INTEGERS[0], ord=0),
     *norm(staggered(3, 2), staggered(2, 3), complex_normal(2, 2), INTEGERS, ord=1),
     *norm(staggered(3, 2), staggered(2, 3), ord=-1),
     *norm(staggered(3, 2), staggered(2, 3), INTEGERS, ord=np.inf),
     *norm(staggered(3, 2), ord=-np.inf, keepdims=True),
     *norm(staggered(2, 3, 4), ord=1, axis=(2, 0)),
     *norm(staggered(2, 3, 4), ord=np.inf, axis=(0, 2), keepdims=True),
-    *norm(spread(3, 2), single(spread(3, 2)), INTEGERS, ord=2),
+    *norm(spread(3, 2), low(spread(3, 2)), INTEGERS, ord=2),
     *norm(spread(3, 2), ord=-2, keepdims=True),
     *norm(spread(2, 3), ord="nuc"),
     *norm(spread(2, 3, 2), ord="nuc", axis=(1, 2)),

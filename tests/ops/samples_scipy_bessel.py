@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import special as sc
-from table import Sample, complex_normal, positive, unit
+from table import Sample, complex_normal, each, positive, unit
 
 from tracejit.scipy import special
 
 ORDERS = np.array([0.0, 1.0, 2.5])
 COUNTS = np.array([0, 1, 3])
 FAR = np.array([-700.0, -0.5, 0.5, 700.0])
-
-
-def each(function, *lists, name="", **fields):
-    """A sample of a ufunc for each list of arguments; reals are not checked by complex step."""
-    return [
-        Sample(name or function.__name__, function, arguments, holomorphic=False, **fields)
-        for arguments in lists
-    ]
 
 
 def ordered(function, orders, *arrays, **fields):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import special as sc
-from table import Sample, complex_normal, normal, positive, unit
+from table import complex_normal, each, normal, positive, unit
 
 from tracejit.ops.base.op import COMPOSITES
 from tracejit.scipy import special
@@ -12,14 +12,6 @@ from tracejit.scipy import special
 SINGLE = np.float32([0.5, 1.25])
 EMPTY = np.zeros(0)
 ZEROS = np.array([0.0, 0.0, 0.5])
-
-
-def each(function, *lists, name="", **fields):
-    """A sample of a ufunc for each list of arguments; reals are not checked by complex step."""
-    return [
-        Sample(name or function.__name__, function, arguments, holomorphic=False, **fields)
-        for arguments in lists
-    ]
 
 
 ELEMENTARY = [

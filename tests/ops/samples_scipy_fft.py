@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from samples_linalg import single
-from table import Sample, complex_normal, normal
+from table import Sample, complex_normal, low, normal
 
 from tracejit.scipy import fft as sf
 
@@ -46,7 +45,7 @@ FOURIER = [
     Sample("scipy_ifftn", sf.ifft2, (C(2, 4, 3),), holomorphic=False),
     Sample("scipy_rfftn", sf.rfft2, (normal(2, 4, 3),), holomorphic=False),
     Sample("scipy_irfftn", sf.irfft2, (C(2, 4, 3),), holomorphic=False),
-    Sample("scipy_fft", sf.fft, (single(normal(4)),), holomorphic=False),
+    Sample("scipy_fft", sf.fft, (low(normal(4)),), holomorphic=False),
 ]  # fmt: skip
 TRIGONOMETRIC = [
     *[
@@ -65,7 +64,7 @@ TRIGONOMETRIC = [
         for name in ("dctn", "idctn", "dstn", "idstn")
         for keywords in ({}, {"type": 3, "norm": "ortho"}, {"s": (4, 4)}, {"axes": (0,)})
     ],
-    Sample("dct", sf.dct, (single(normal(4)),), holomorphic=False),
+    Sample("dct", sf.dct, (low(normal(4)),), holomorphic=False),
     Sample("dct", sf.dct, (C(4),), holomorphic=False),
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import special as sc
-from table import Sample, complex_normal, positive, unit
+from table import Sample, complex_normal, each, positive, unit
 
 from tracejit.scipy import special
 
@@ -12,14 +12,6 @@ SINGLE = np.float32([0.5, 1.25])
 SHAPE = np.array([0.7, 1.0, 3.5])
 COUNTS = np.array([0, 1, 4])
 EMPTY = np.zeros(0)
-
-
-def each(function, *lists, **fields):
-    """A sample of a ufunc for each list of arguments; reals are not checked by complex step."""
-    return [
-        Sample(function.__name__, function, arguments, holomorphic=False, **fields)
-        for arguments in lists
-    ]
 
 
 ERROR_FUNCTIONS = [

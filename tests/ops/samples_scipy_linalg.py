@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-from samples_linalg import definite, regular, single, spread
-from table import Sample, complex_normal, normal
+from samples_linalg import definite, regular, spread
+from table import Sample, complex_normal, low, normal
 
 from tracejit.scipy import linalg as sl
 
@@ -48,7 +48,7 @@ SOLVE = [
     Sample("scipy_solve", sl.solve, (regular(3, 3, matrix=C), normal(3, 2))),
     Sample("scipy_solve", sl.solve, (regular(3, 3), complex_normal(3))),
     Sample("scipy_solve", sl.solve, (INTEGERS, normal(3, 2))),
-    Sample("scipy_solve", sl.solve, (single(regular(3, 3)), single(normal(3, 2)))),
+    Sample("scipy_solve", sl.solve, (low(regular(3, 3)), low(normal(3, 2)))),
     Sample("scipy_solve", lambda a: sl.solve(a, [1.0, 2.0]), (regular(2, 2),)),
     Sample("scipy_solve", sl.solve, (np.asfortranarray(regular(6, 6))[::2, ::2], normal(3))),
     *where_stacked("scipy_solve", sl.solve, regular(2, 3, 3), normal(2, 3, 2)),
@@ -107,7 +107,7 @@ TRIANGULAR = [
         )
     ],
     Sample("solve_triangular", sl.solve_triangular, (triangular(3, 3), normal(3))),
-    Sample("solve_triangular", sl.solve_triangular, (single(triangular(3, 3)), normal(3))),
+    Sample("solve_triangular", sl.solve_triangular, (low(triangular(3, 3)), normal(3))),
     *where_stacked("solve_triangular", sl.solve_triangular, triangular(2, 3, 3), normal(3, 2)),
     *where_stacked("solve_triangular", sl.solve_triangular, triangular(2, 3, 3), normal(3)),
 ]
@@ -163,7 +163,7 @@ def functions(op, base, **fields):
     return [
         Sample(op, call, (base(3, 3),), holomorphic=False, **fields),
         Sample(op, call, (base(3, 3) + 0.2j * normal(3, 3),), holomorphic=False, **fields),
-        Sample(op, call, (single(base(3, 3)),), holomorphic=False, **fields),
+        Sample(op, call, (low(base(3, 3)),), holomorphic=False, **fields),
         *where_stacked(op, call, base(2, 3, 3), holomorphic=False, **fields),
     ]
 
@@ -228,7 +228,7 @@ CHOLESKY = [
         for array in (definite(3, 3), definite(3, 3, matrix=C), definite(3, 3) + 0.1 * normal(3, 3))
     ],
     Sample("scipy_cholesky", symmetrized(sl.cholesky), (normal(3, 3),), holomorphic=False),
-    Sample("scipy_cholesky", sl.cholesky, (single(definite(3, 3)),), holomorphic=False),
+    Sample("scipy_cholesky", sl.cholesky, (low(definite(3, 3)),), holomorphic=False),
     *where_stacked("scipy_cholesky", sl.cholesky, definite(2, 3, 3), holomorphic=False),
     *[
         Sample("cho_factor", call, (array,), holomorphic=False)
@@ -275,7 +275,7 @@ LU = [
     *[
         Sample(op, getattr(sl, op), (array,), holomorphic=False)
         for op in ("lu", "lu_factor")
-        for array in (normal(3, 3), normal(4, 2), normal(2, 4), C(3, 3), single(normal(3, 3)))
+        for array in (normal(3, 3), normal(4, 2), normal(2, 4), C(3, 3), low(normal(3, 3)))
     ],
     *[
         Sample(op, getattr(sl, op), (array,), holomorphic=False)
@@ -321,7 +321,7 @@ QR = [
             {"pivoting": True},
             {"mode": "economic", "pivoting": True},
         )
-        for array in (spread(3, 3), spread(2, 4), single(spread(3, 3)))
+        for array in (spread(3, 3), spread(2, 4), low(spread(3, 3)))
     ],
     *[
         Sample("scipy_qr", qr(mode="economic", pivoting=flag), (spread(4, 2),), holomorphic=False)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from samples_linalg import single
-from table import Sample, complex_normal, distinct, normal
+from table import Sample, complex_normal, distinct, low, normal
 
 from tracejit.scipy import ndimage
 
@@ -44,7 +43,7 @@ ALONG = [
             call("convolve1d", EVEN, axis=-2, mode="nearest", origin=-1),
             call("convolve1d", ODD, axis=0, mode="wrap", origin=1),
         ],
-        [normal(4, 3), single(normal(3, 4)), complex_normal(3, 3)],
+        [normal(4, 3), low(normal(3, 4)), complex_normal(3, 3)],
     ),
     *samples(
         "ndimage_correlate1d",
@@ -57,7 +56,7 @@ ALONG = [
             call("gaussian_filter1d", 0.8, 0, 1, truncate=2.0),
             call("gaussian_filter1d", 1.5, order=2, mode="grid-mirror", radius=2),
         ],
-        [normal(4, 3), normal(2, 3, 2), single(normal(3, 4)), complex_normal(3, 3)],
+        [normal(4, 3), normal(2, 3, 2), low(normal(3, 4)), complex_normal(3, 3)],
     ),
     *samples(
         "ndimage_uniform_filter1d",
@@ -68,7 +67,7 @@ ALONG = [
             call("uniform_filter1d", 9, mode="mirror", origin=-2),
             call("uniform_filter1d", 5, mode="nearest"),
         ],
-        [normal(4, 3), single(normal(3, 4))],
+        [normal(4, 3), low(normal(3, 4))],
     ),
 ]
 SPREAD = [
@@ -79,12 +78,12 @@ SPREAD = [
             call("correlate", np.ones((5, 7)), mode="mirror"),
             call("correlate", PLANE, origin=(-1, 0)),
         ],
-        [normal(4, 3), single(normal(3, 4))],
+        [normal(4, 3), low(normal(3, 4))],
     ),
     *samples(
         "ndimage_convolve",
         [call("convolve", PLANE, mode=mode, origin=(1, -1)) for mode in MODES],
-        [normal(4, 3), single(normal(3, 4))],
+        [normal(4, 3), low(normal(3, 4))],
     ),
     *samples("ndimage_convolve", [call("convolve", ODD), call("convolve", EVEN)], [normal(4)]),
     *samples(
@@ -108,7 +107,7 @@ COMPOSED = [
             call("gaussian_laplace", 0.7),
             call("gaussian_laplace", (0.7, 0.4), mode="constant", truncate=2.0),
         ],
-        [normal(4, 3), single(normal(3, 3))],
+        [normal(4, 3), low(normal(3, 3))],
     ),
     *samples(
         "ndimage_correlate1d",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from samples_linalg import single
-from table import Sample, complex_normal, normal
+from table import Sample, complex_normal, low, normal
 
 from tracejit.scipy import integrate, signal
 
@@ -42,7 +41,7 @@ CONVOLVED = [
             holomorphic=False,
         )
         for mode, method in (("full", "fft"), ("same", "direct"), ("valid", "auto"))
-        for args in ((normal(3), normal(5)), (single(normal(3)), single(normal(5))))
+        for args in ((normal(3), normal(5)), (low(normal(3)), low(normal(5))))
     ],
     *[
         Sample(
@@ -73,7 +72,7 @@ FILTERED = [
             {}, {"axis": 0}, {"type": "constant"}, {"bp": 3}, {"type": "constant", "axis": 0},
         )
     ],
-    Sample("detrend", signal.detrend, (single(normal(5)),)),
+    Sample("detrend", signal.detrend, (low(normal(5)),)),
     *[
         Sample("lfilter", filtered(**keywords), args)
         for keywords, args in (
@@ -105,7 +104,7 @@ INTEGRATED = [
             ({}, (normal(3, 5), PLACES)),
             ({"axis": 0}, (normal(5, 3), PLACES)),
             ({}, (normal(2, 5), normal(2, 5))),
-            ({}, (single(normal(5)),)),
+            ({}, (low(normal(5)),)),
         )
     ],
     Sample("cumulative_trapezoid", call(integrate.cumulative_trapezoid, initial=0), (normal(5),)),

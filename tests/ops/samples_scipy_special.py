@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import special as sc
-from table import Sample, complex_normal, positive, unit
+from table import Sample, complex_normal, each, positive, unit
 
 from tracejit.ops.base.op import OPS
 from tracejit.scipy import special
@@ -12,14 +12,6 @@ from tracejit.scipy import special
 COUNTS = np.array([0, 1, 3])
 SHARES = np.array([0.2, 0.5, 0.8])
 BETWEEN = np.array([0.2, 0.4, 0.6])
-
-
-def each(function, *lists, name="", **fields):
-    """A sample of a ufunc for each list of arguments; reals are not checked by complex step."""
-    return [
-        Sample(name or function.__name__, function, arguments, holomorphic=False, **fields)
-        for arguments in lists
-    ]
 
 
 def of_last(function, *parameters, x, **fields):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from samples_linalg import definite, regular, single, spread, symmetric
+from samples_linalg import definite, regular, spread, symmetric
 from samples_scipy_linalg import where_stacked
-from table import Sample, complex_normal, distinct, normal
+from table import Sample, complex_normal, distinct, low, normal
 
 from tracejit.scipy import linalg as sl
 
@@ -18,10 +18,10 @@ def each(op, call, *arrays, **fields):
 
 
 INVERSES = [
-    *each("scipy_inv", sl.inv, regular(3, 3), regular(3, 3, matrix=C), single(regular(3, 3))),
+    *each("scipy_inv", sl.inv, regular(3, 3), regular(3, 3, matrix=C), low(regular(3, 3))),
     *each("scipy_inv", lambda a: sl.inv(a, check_finite=False), regular(2, 2)),
     *where_stacked("scipy_inv", sl.inv, regular(2, 3, 3), holomorphic=False),
-    *each("scipy_det", sl.det, regular(3, 3), regular(3, 3, matrix=C), single(regular(3, 3))),
+    *each("scipy_det", sl.det, regular(3, 3), regular(3, 3, matrix=C), low(regular(3, 3))),
     *where_stacked("scipy_det", sl.det, regular(2, 3, 3), holomorphic=False),
     *each("scipy_pinv", sl.pinv, spread(3, 2), spread(2, 3), spread(3, 2, matrix=C)),
     *each("scipy_pinv", lambda a: sl.pinv(a, rtol=1e-3), spread(3, 3)),
@@ -39,7 +39,7 @@ LSTSQ = [
     for args in (
         (spread(4, 2), normal(4)),
         (spread(4, 2), normal(4, 3)),
-        (single(spread(4, 2)), single(normal(4))),
+        (low(spread(4, 2)), low(normal(4))),
     )
 ]
 LSTSQ += [
@@ -111,7 +111,7 @@ SPECTRA = [
             squared(eigh(**keywords)),
             symmetric(3, 3),
             symmetric(3, 3) + 0.1 * normal(3, 3),
-            single(symmetric(3, 3)),
+            low(symmetric(3, 3)),
         )
     ],
     *each("scipy_eigh", squared(sl.eigh), symmetric(3, 3, matrix=C)),
@@ -131,7 +131,7 @@ SPECTRA = [
         Sample("eigvalsh_pair", call, (symmetric(3, 3), definite(3, 3)), holomorphic=False)
         for call in (sl.eigvalsh, eigh(eigvals_only=True, lower=False))
     ],
-    *each("scipy_eigvals", sl.eigvals, spread(3, 3), spread(4, 4, matrix=C), single(spread(3, 3))),
+    *each("scipy_eigvals", sl.eigvals, spread(3, 3), spread(4, 4, matrix=C), low(spread(3, 3))),
     *each("scipy_eigvals", lambda a: sl.eig(a, right=False), np.array([[1.0, 3.0], [-1.0, 2.0]])),
     *where_stacked("scipy_eigvals", sl.eigvals, spread(2, 3, 3), holomorphic=False),
     *each("eigenbasis", sl.eigvals, spread(3, 3)),
@@ -139,7 +139,7 @@ SPECTRA = [
     *[
         sample
         for call in (sl.svd, lambda a: sl.svd(a, lapack_driver="gesvd"))
-        for sample in each("scipy_svd", call, spread(3, 3), single(spread(3, 3)), float32=False)
+        for sample in each("scipy_svd", call, spread(3, 3), low(spread(3, 3)), float32=False)
     ],
     *each(
         "scipy_svd", lambda a: sl.svd(a, full_matrices=False), spread(3, 2), spread(2, 3), order=1
@@ -161,7 +161,7 @@ SPECTRA = [
             lambda d, e: sl.eigh_tridiagonal(d, e, eigvals_only=True),
         )
     ],
-    *each("polar", sl.polar, regular(3, 3), spread(4, 2), single(regular(3, 3))),
+    *each("polar", sl.polar, regular(3, 3), spread(4, 2), low(regular(3, 3))),
     *each("polar", lambda a: sl.polar(a, side="left"), regular(3, 3), spread(2, 4)),
     Sample("orthogonal_procrustes", sl.orthogonal_procrustes, (normal(5, 3), normal(5, 3))),
 ]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-from samples_linalg import single
-from table import Sample, complex_normal, distinct, normal
+from table import Sample, complex_normal, distinct, low, normal
 
 from tracejit.scipy import linalg as sl
 
@@ -29,7 +28,7 @@ BUILT = [
         for m in ("full", "same", "valid")
     ],
     Sample("block_diag", sl.block_diag, (normal(2, 2), normal(1, 3), normal(2))),
-    Sample("block_diag", sl.block_diag, (single(normal(2, 2)), np.array([[1, 2]]))),
+    Sample("block_diag", sl.block_diag, (low(normal(2, 2)), np.array([[1, 2]]))),
     Sample("khatri_rao", sl.khatri_rao, (normal(2, 3), normal(4, 3))),
     Sample("leslie", sl.leslie, (normal(4), normal(3))),
     Sample("fiedler", sl.fiedler, (distinct(4),), holomorphic=False),

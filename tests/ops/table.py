@@ -63,3 +63,21 @@ def distinct(*shape: int) -> np.ndarray:
 def complex_normal(*shape: int) -> np.ndarray:
     """Complex values of modulus above 0.1."""
     return normal(*shape) + 1j * normal(*shape)
+
+
+def low(array: np.ndarray) -> np.ndarray:
+    """The same numbers in single precision."""
+    return array.astype(np.complex64 if array.dtype.kind == "c" else np.float32)
+
+
+def each(function: Any, *lists: tuple[Any, ...], name: str = "", **fields: Any) -> list[Sample]:
+    """A sample of a ufunc for each list of arguments; reals are not checked by complex step."""
+    return [
+        Sample(name or function.__name__, function, arguments, holomorphic=False, **fields)
+        for arguments in lists
+    ]
+
+
+def exact(op: str, call: Callable[..., Any], *lists: tuple[Any, ...]) -> list[Sample]:
+    """A sample of a call that has no derivative for each list of arguments."""
+    return [Sample(op, call, arguments, differentiable=False) for arguments in lists]
