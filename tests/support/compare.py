@@ -75,3 +75,23 @@ def assert_same_bits(found: Any, expected: Any) -> None:
         assert found.tobytes() == expected.tobytes()
     else:
         assert found == expected
+
+
+def alike(found: Any, expected: Any) -> None:
+    """The same structure, None in the same places, arrays of one shape and dtype, and to rounding
+    of one value. An int is a float64."""
+    if expected is None:
+        assert found is None
+    elif isinstance(expected, (list, tuple)):
+        assert type(found) is type(expected)
+        assert len(found) == len(expected), (found, expected)
+        for one, other in zip(found, expected, strict=True):
+            alike(one, other)
+    elif isinstance(expected, dict):
+        assert type(found) is dict and set(found) == set(expected)
+        for key, other in expected.items():
+            alike(found[key], other)
+    else:
+        assert found is not None
+        wanted = np.float64(expected) if type(expected) is int else expected
+        close(np.asarray(array_of(found)), np.asarray(array_of(wanted)), atol=1e-30)

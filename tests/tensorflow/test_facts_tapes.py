@@ -18,6 +18,7 @@ import pytest
 
 import tracejit as tj
 from tests.rows import each_row
+from tests.support.compare import alike
 from tracejit.support.words import a
 
 ZERO = tj.UnconnectedGradients.ZERO
@@ -37,7 +38,7 @@ def runner(wrap: Callable[[Any], Any], again: bool) -> Callable[..., Any]:
         wrapped = wrap(program)
         found = wrapped(*args)
         if again:
-            same(wrapped(*args), found)
+            alike(wrapped(*args), found)
         return found
 
     return call
@@ -58,34 +59,6 @@ def A(*values: Any) -> Any:
     return np.array(values, float)
 
 
-def plain(leaf: Any) -> Any:
-    """A Tensor's or Variable's array."""
-    return leaf.numpy() if isinstance(leaf, (tj.Tensor, tj.Variable)) else np.asarray(leaf)
-
-
-def same(found: Any, expected: Any) -> None:
-    """The same structure, None in the same places, arrays of one shape, dtype and value."""
-    if expected is None:
-        assert found is None
-    elif type(expected) in (list, tuple):
-        assert type(found) is type(expected)
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            same(one, other)
-    elif type(expected) is dict:
-        assert type(found) is dict
-        assert set(found) == set(expected)
-        for key, other in expected.items():
-            same(found[key], other)
-    else:
-        array, wanted = plain(found), plain(expected)
-        if type(expected) is int:
-            wanted = np.float64(expected)
-        assert array.shape == wanted.shape
-        assert array.dtype == wanted.dtype
-        np.testing.assert_allclose(array, wanted, rtol=1e-13, atol=1e-15)
-
-
 def refusal(kind: type[BaseException], f: Callable[[], Any]) -> str:
     """The text of the error that f raises."""
     with pytest.raises(kind) as caught:
@@ -104,7 +77,7 @@ def test_fact_60_a_watched_tensor_has_a_gradient(run: Any) -> None:
             y = x * x
         return t.gradient(y, x)
 
-    same(run(program), 6)
+    alike(run(program), 6)
 
 
 def test_fact_61_trainable_variables_are_watched(run: Any) -> None:
@@ -116,7 +89,7 @@ def test_fact_61_trainable_variables_are_watched(run: Any) -> None:
             y = a * a + n * n + m * m
         return t.gradient(y, [a, n, m])
 
-    same(run(program), [6, None, 6])
+    alike(run(program), [6, None, 6])
 
 
 def test_fact_62_only_what_is_watched_where_reading_does_not_watch(run: Any) -> None:
@@ -128,7 +101,7 @@ def test_fact_62_only_what_is_watched_where_reading_does_not_watch(run: Any) -> 
             y = a * a * b
         return t.gradient(y, [a, b])
 
-    same(run(program), [20, None])
+    alike(run(program), [20, None])
 
 
 @pytest.mark.parametrize("call", ["gradient", "jacobian", "batch_jacobian"])
@@ -154,7 +127,7 @@ def test_fact_64_answers_have_the_structure_of_the_sources(run: Any) -> None:
         nested = {"b": x, "a": [y, (x,)]}
         return [t.gradient(z, of) for of in (nested, [x, x], [], (x, y))]
 
-    same(run(program), [{"b": 12, "a": [4, (12,)]}, [12, 12], [], (12, 4)])
+    alike(run(program), [{"b": 12, "a": [4, (12,)]}, [12, 12], [], (12, 4)])
 
 
 def test_fact_65_the_targets_of_a_structure_are_summed(run: Any) -> None:
@@ -167,7 +140,7 @@ def test_fact_65_the_targets_of_a_structure_are_summed(run: Any) -> None:
         targets: list[Any] = [[a, b], {"p": a, "q": [b]}, [a, a], []]
         return [t.gradient(target, x) for target in targets]
 
-    same(run(program), [7, 7, 8, None])
+    alike(run(program), [7, 7, 8, None])
 
 
 def test_fact_66_output_gradients_are_the_cotangents(run: Any) -> None:
@@ -183,7 +156,7 @@ def test_fact_66_output_gradients_are_the_cotangents(run: Any) -> None:
             t.gradient(a, x, output_gradients=[c([5.0, 7.0])]),
         ]
 
-    same(run(program), [A(2, 40), A(2, 3), A(10, 28)])
+    alike(run(program), [A(2, 40), A(2, 3), A(10, 28)])
 
 
 def test_fact_67_none_among_the_cotangents_means_ones(run: Any) -> None:
@@ -195,7 +168,7 @@ def test_fact_67_none_among_the_cotangents_means_ones(run: Any) -> None:
             b = x * 3.0
         return t.gradient([a, b], x, output_gradients=[None, c([0.0, 1.0])])
 
-    same(run(program), A(2, 7))
+    alike(run(program), A(2, 7))
 
 
 SEEDS: dict[str, Any] = {
@@ -232,7 +205,7 @@ def test_fact_68_an_array_or_a_list_of_numbers_is_one_cotangent(run: Any, seed: 
             a = x * x
         return t.gradient(a, x, output_gradients=seed)
 
-    same(run(program), A(2, 12))
+    alike(run(program), A(2, 12))
 
 
 def test_fact_69_unconnected_gradients_are_none_or_zeros(run: Any) -> None:
@@ -251,7 +224,7 @@ def test_fact_69_unconnected_gradients_are_none_or_zeros(run: Any) -> None:
         ]
 
     expected = [[A(2, 2), None, None], [A(2, 2), A(0, 0), A([0])], A(0, 0), None]
-    same(run(program), expected)
+    alike(run(program), expected)
 
 
 def test_fact_69_another_word_is_refused(run: Any) -> None:
@@ -276,7 +249,7 @@ def test_fact_70_watching_integers_warns_and_gives_none(run: Any) -> None:
         assert len(caught) == 1
         return t.gradient(y, x)
 
-    same(run(program), None)
+    alike(run(program), None)
 
 
 def test_fact_71_complex_gradients_are_conjugated(run: Any) -> None:
@@ -289,7 +262,7 @@ def test_fact_71_complex_gradients_are_conjugated(run: Any) -> None:
 
     root = 5.0**-0.5
     expected = [2 - 4j, root + 2j * root, 1 + 0j, 2 + 4j]
-    same(run(program), [np.complex128(one) for one in expected])
+    alike(run(program), [np.complex128(one) for one in expected])
 
 
 def test_fact_72_a_variable_target_is_its_value(run: Any) -> None:
@@ -300,7 +273,7 @@ def test_fact_72_a_variable_target_is_its_value(run: Any) -> None:
             y = a * 2.0
         return t.gradient(a, a), t.gradient([y, a], a), t.gradient(a, c(1.0))
 
-    same(run(program), (1, 3, None))
+    alike(run(program), (1, 3, None))
 
 
 def test_fact_72_a_read_after_the_tape_is_the_value_that_it_watched(run: Any) -> None:
@@ -311,7 +284,7 @@ def test_fact_72_a_read_after_the_tape_is_the_value_that_it_watched(run: Any) ->
             a.read_value()
         return t.gradient(a.read_value(), a)
 
-    same(run(program), 1)
+    alike(run(program), 1)
 
 
 BAD: dict[str, Any] = {
@@ -367,7 +340,7 @@ def test_fact_74_structures_are_watched(run: Any) -> None:
             total = x * y * z
         return t.gradient(total, [x, y, z])
 
-    same(run(program), [6, 3, 2])
+    alike(run(program), [6, 3, 2])
 
 
 def test_fact_75_watching_where_nothing_is_recorded_is_refused(run: Any) -> None:
@@ -394,7 +367,7 @@ def test_fact_76_what_was_computed_before_watching_is_not_recorded(run: Any) -> 
             z = x**3
         return [t.gradient(y, x), t.gradient(z, x)]
 
-    same(run(program), [None, 12])
+    alike(run(program), [None, 12])
 
 
 def test_fact_77_an_intermediate_tensor_is_a_source(run: Any) -> None:
@@ -406,7 +379,7 @@ def test_fact_77_an_intermediate_tensor_is_a_source(run: Any) -> None:
             z = y * y
         return [t.gradient(z, y), t.gradient(z, [x, y])]
 
-    same(run(program), [8, [32, 8]])
+    alike(run(program), [8, [32, 8]])
 
 
 def test_fact_78_what_is_computed_while_recording_stops_is_constant(run: Any) -> None:
@@ -420,7 +393,7 @@ def test_fact_78_what_is_computed_while_recording_stops_is_constant(run: Any) ->
             z = y * k
         return [z, t.gradient(z, x)]
 
-    same(run(program), [16, 16])
+    alike(run(program), [16, 16])
 
 
 @pytest.mark.parametrize("call", ["stop_recording", "reset"])
@@ -457,7 +430,7 @@ def test_fact_79_reset_forgets_what_was_watched(run: Any) -> None:
         watched.append(t.watched_variables())
         return [t.gradient(y, [x, w]), t.gradient(z, [x, w])]
 
-    same(run(program), [[None, None], [None, 2]])
+    alike(run(program), [[None, None], [None, 2]])
     assert len(watched[0]) == 1
     assert watched[0][0] is w
 
@@ -483,7 +456,7 @@ def test_fact_80_a_tape_entered_again_goes_on(run: Any) -> None:
             z = y * 3.0 + y2
         return t.gradient(z, x)
 
-    same(run(program), 12)
+    alike(run(program), 12)
 
 
 def test_fact_81_watched_variables_are_in_order_of_construction(run: Any) -> None:
@@ -516,7 +489,7 @@ def test_fact_82_a_gradient_in_the_block_ends_the_recording(run: Any) -> None:
             z = g * x
         return t.gradient(z, x) if again else g
 
-    same(run(program, False), 12)
+    alike(run(program, False), 12)
     assert "only be used to compute one set" in refusal(RuntimeError, lambda: run(program, True))
 
 
@@ -529,7 +502,7 @@ def test_fact_83_a_persistent_tape_records_gradients_taken_in_its_block(run: Any
             g = t.gradient(y, x)
         return [g, t.gradient(g, x)]
 
-    same(run(program), [12, 12])
+    alike(run(program), [12, 12])
 
 
 @pytest.mark.parametrize("order", range(6))
@@ -547,7 +520,7 @@ def test_fact_84_tapes_nest_to_any_order(run: Any, order: int) -> None:
 
         return derivative(order)
 
-    same(run(program), [32, 80, 160, 240, 240, 120][order])
+    alike(run(program), [32, 80, 160, 240, 240, 120][order])
 
 
 def test_fact_85_jacobians(run: Any) -> None:
@@ -574,7 +547,7 @@ def test_fact_85_jacobians(run: Any) -> None:
         [square, None],
         np.zeros((3, 2, 1)),
     ]
-    same(run(program), expected)
+    alike(run(program), expected)
 
 
 @pytest.mark.parametrize("listed", [True, False])
@@ -599,7 +572,7 @@ def test_fact_86_a_jacobian_needs_no_persistent_tape(run: Any) -> None:
             y = x * x
         return t.jacobian(y, x)
 
-    same(run(program), A([2, 0], [0, 4]))
+    alike(run(program), A([2, 0], [0, 4]))
 
 
 def test_fact_87_batch_jacobians(run: Any) -> None:
@@ -623,7 +596,7 @@ def test_fact_87_batch_jacobians(run: Any) -> None:
         None,  # unconnected, as everywhere
         np.zeros((2, 2, 2)),
     ]
-    same(run(program), expected)
+    alike(run(program), expected)
 
 
 @pytest.mark.parametrize("part", ["rank", "rows"])
@@ -648,7 +621,7 @@ def test_fact_88_the_gradient_of_a_gather_is_dense(run: Any) -> None:
             y = w[[2, 0, 2]] * c([1.0, 10.0, 100.0])
         return t.gradient(y, w)
 
-    same(run(program), A(10, 0, 101))
+    alike(run(program), A(10, 0, 101))
 
 
 def test_fact_89_gathers_and_dense_uses_add(run: Any) -> None:
@@ -660,7 +633,7 @@ def test_fact_89_gathers_and_dense_uses_add(run: Any) -> None:
             b = np.sum(np.take(w, [0])) + np.sum(w * w)
         return [t.gradient(a, w), t.gradient(b, w)]
 
-    same(run(program), [A(3, 2, 0), A(3, 4, 6)])
+    alike(run(program), [A(3, 2, 0), A(3, 4, 6)])
 
 
 GATHERS: dict[str, tuple[Any, Any]] = {
@@ -683,7 +656,7 @@ def test_fact_90_every_indexing_has_a_dense_gradient(run: Any, case: str) -> Non
             y = call(w)
         return t.gradient(y, w)
 
-    same(run(program), expected)
+    alike(run(program), expected)
 
 
 def test_fact_91_assign_cuts(run: Any) -> None:
@@ -698,7 +671,7 @@ def test_fact_91_assign_cuts(run: Any) -> None:
             z = w * 5.0
         return [y, z, t.gradient(y, x), t.gradient(z, x), t.gradient(z, w), t.gradient(y, w)]
 
-    same(run(program), [18, 45, None, None, 5, 2])
+    alike(run(program), [18, 45, None, None, 5, 2])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -714,8 +687,8 @@ def test_fact_92_reads_before_and_after_assign_count(mode: str) -> None:
         return [y, t.gradient(y, w)]
 
     wrapped = MODES[mode](program)
-    same(wrapped(), [104, 24])
-    same(wrapped(), [200, 40])
+    alike(wrapped(), [104, 24])
+    alike(wrapped(), [200, 40])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -728,7 +701,7 @@ def test_fact_93_gradients_use_the_values_of_the_forward_run(mode: str) -> None:
         w.assign(100.0)
         return t.gradient(y, w)
 
-    same(MODES[mode](program)(), 4)
+    alike(MODES[mode](program)(), 4)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -763,7 +736,7 @@ def test_fact_95_a_source_that_was_not_asked_for_costs_nothing(run: Any) -> None
             y = np.sum(costly(x)) * w
         return t.gradient(y, {"x": x, "w": w}[of])
 
-    same(run(program, "w"), 3)
+    alike(run(program, "w"), 3)
     assert calls == []
     assert refusal(LookupError, lambda: run(program, "x")) == "no rule"
 
@@ -793,7 +766,7 @@ def test_fact_96_a_permutation_by_index_has_a_gradient(run: Any) -> None:
 
     expected = np.zeros(3)
     expected[order] = [1.0, 10.0, 100.0]
-    same(run(program), expected)
+    alike(run(program), expected)
 
 
 STEPS: dict[str, Any] = {
@@ -822,7 +795,7 @@ def test_fact_97_piecewise_constant_operations_disconnect(run: Any, name: str) -
             y = STEPS[name](x)
         return t.gradient(y, x)
 
-    same(run(program), None)
+    alike(run(program), None)
 
 
 INF, NAN = np.inf, np.nan
@@ -861,7 +834,7 @@ def test_fact_98_gradients_at_kinks(run: Any, name: str) -> None:
         return [y, t.gradient(y, z)]
 
     with np.errstate(all="ignore"):
-        same(run(program), [np.float64(value), np.float64(slope)])
+        alike(run(program), [np.float64(value), np.float64(slope)])
 
 
 def test_fact_99_ties_are_shared(run: Any) -> None:
@@ -878,7 +851,7 @@ def test_fact_99_ties_are_shared(run: Any) -> None:
 
     half = [np.float64(0.5)] * 2
     expected = [half, half, A(0.5, 0.5, 0), A(0, 0, 1), A(1, 1, 1), A(1, 1, 0), A(1, 1, 1)]
-    same(run(program), expected)
+    alike(run(program), expected)
 
 
 POWERS: dict[tuple[float, float], tuple[float, float, float]] = {
@@ -903,7 +876,7 @@ def test_fact_100_powers_at_the_edge(run: Any, base: float, exponent: float) -> 
         return [z, *t.gradient(z, [x, y])]
 
     with np.errstate(all="ignore"):
-        same(run(program), [np.float64(one) for one in POWERS[base, exponent]])
+        alike(run(program), [np.float64(one) for one in POWERS[base, exponent]])
 
 
 TRAPS: dict[str, tuple[Any, float, float]] = {
@@ -936,7 +909,7 @@ def test_fact_101_the_branch_not_taken_has_zeros(run: Any, name: str) -> None:
         return t.gradient(y, x)
 
     with np.errstate(all="ignore"):
-        same(run(program), A(*slopes))
+        alike(run(program), A(*slopes))
 
 
 def test_fact_101_choosing_the_operand_first_has_no_nan(run: Any) -> None:
@@ -948,7 +921,7 @@ def test_fact_101_choosing_the_operand_first_has_no_nan(run: Any) -> None:
             y = np.where(x > 0.0, np.log(safe), 0.0)
         return t.gradient(y, x)
 
-    same(run(program), A(0, 0.25))
+    alike(run(program), A(0, 0.25))
 
 
 E, ROOT = np.exp(1.0), 1.247219128924647
@@ -989,7 +962,7 @@ def test_fact_102_reductions(run: Any, name: str) -> None:
             y = call(x)
         return [y, t.gradient(y, x)]
 
-    same(run(program), [value, slope])
+    alike(run(program), [value, slope])
 
 
 def test_fact_103_only_the_side_taken_counts() -> None:
@@ -1010,9 +983,9 @@ def test_fact_103_only_the_side_taken_counts() -> None:
         return tj.gradients(f(positive, x, w), [x, w])
 
     for positive, expected in ((True, [2, None]), (False, [None, 3])):
-        same(around(f, positive), expected)
-        same(around(tj.function(f), positive), expected)
-        same(inside(positive, c(1.0), c(5.0)), expected)
+        alike(around(f, positive), expected)
+        alike(around(tj.function(f), positive), expected)
+        alike(inside(positive, c(1.0), c(5.0)), expected)
 
 
 def test_fact_103_a_comparison_of_a_tensor_decides_eagerly() -> None:
@@ -1020,7 +993,7 @@ def test_fact_103_a_comparison_of_a_tensor_decides_eagerly() -> None:
     with tj.GradientTape() as t:
         t.watch([x, w])
         y = x * 2.0 if x > 0 else w * 3.0
-    same(t.gradient(y, [x, w]), [2, None])
+    alike(t.gradient(y, [x, w]), [2, None])
 
 
 def test_fact_104_an_argument_that_is_not_used_is_unconnected(run: Any) -> None:
@@ -1035,7 +1008,7 @@ def test_fact_104_an_argument_that_is_not_used_is_unconnected(run: Any) -> None:
             y = f(x, w)
         return t.gradient(y, [x, w])
 
-    same(run(program), [2, None])
+    alike(run(program), [2, None])
 
 
 def test_fact_105_a_gradient_is_never_the_seed_itself() -> None:
@@ -1047,7 +1020,7 @@ def test_fact_105_a_gradient_is_never_the_seed_itself() -> None:
             y = np.reshape(x, 2)
         for target in (x, y):
             g = t.gradient(target, x, output_gradients=seed)
-            same(g, A(5, 6))
+            alike(g, A(5, 6))
             assert g is not seed
             array = np.asarray(g)
             assert not np.shares_memory(array, s)
@@ -1073,14 +1046,14 @@ def test_fact_107_gradients_answers_a_flat_list() -> None:
         y = x * x
         return [tj.gradients(y, of) for of in (x, [x, x], (x,), {"b": x, "a": [x]}, [])]
 
-    same(compiled(f, c(3.0)), [[6], [6, 6], [6], [6, 6], []])
+    alike(compiled(f, c(3.0)), [[6], [6, 6], [6], [6, 6], []])
 
 
 def test_fact_107_a_dict_of_sources_is_answered_by_sorted_key() -> None:
     def f(x: Any, y: Any) -> Any:
         return tj.gradients(x * y, {"b": x, "a": y})
 
-    same(compiled(f, c(3.0), c(5.0)), [3, 5])
+    alike(compiled(f, c(3.0), c(5.0)), [3, 5])
 
 
 def test_fact_108_grad_ys_are_the_cotangents() -> None:
@@ -1091,7 +1064,7 @@ def test_fact_108_grad_ys_are_the_cotangents() -> None:
             tj.gradients([a, b], x, grad_ys=[None, c([0.0, 1.0])]),
         )
 
-    same(compiled(f, c([1.0, 2.0])), ([A(2, 40)], [A(2, 7)]))
+    alike(compiled(f, c([1.0, 2.0])), ([A(2, 40)], [A(2, 7)]))
 
 
 GRAD_YS: dict[str, Any] = {
@@ -1116,7 +1089,7 @@ def test_fact_110_stop_gradients_gives_partial_derivatives() -> None:
         b = 2.0 * a
         return tj.gradients(a + b, [a, b], stop_gradients=[a, b]), tj.gradients(a + b, [a, b])
 
-    same(compiled(f), ([1, 1], [3, 1]))
+    alike(compiled(f), ([1, 1], [3, 1]))
 
 
 def test_fact_111_nothing_needs_watching() -> None:
@@ -1125,7 +1098,7 @@ def test_fact_111_nothing_needs_watching() -> None:
         m = k * 2.0
         return tj.gradients(m * m * k, [k, m])
 
-    same(compiled(f), [108, 36])
+    alike(compiled(f), [108, 36])
 
 
 def test_fact_112_a_captured_tensor_is_a_source() -> None:
@@ -1144,9 +1117,9 @@ def test_fact_112_a_captured_tensor_is_a_source() -> None:
             y = k * k
         return t.gradient(y, k)
 
-    same(compiled(direct), [6])
-    same(compiled(copied), [6])
-    same(compiled(tape), 6)
+    alike(compiled(direct), [6])
+    alike(compiled(copied), [6])
+    alike(compiled(tape), 6)
 
 
 def test_fact_113_a_non_trainable_variable_is_a_constant_for_gradients_too() -> None:
@@ -1162,14 +1135,14 @@ def test_fact_113_a_non_trainable_variable_is_a_constant_for_gradients_too() -> 
             z = w * w * x
         return tj.gradients(y, w), t.gradient(y, w), u.gradient(z, w)
 
-    same(compiled(f, c(5.0)), ([None], None, 20))
+    alike(compiled(f, c(5.0)), ([None], None, 20))
 
 
 def test_fact_114_integers_have_no_gradient() -> None:
     i = tj.constant([1, 2])
-    same(compiled(lambda i: tj.gradients(i * 2, i), i), [None])
-    same(compiled(lambda i: tj.gradients(i.astype(float) * 2.0, i), i), [None])
-    same(compiled(lambda x: tj.gradients(x.astype(int), x), c(1.5)), [None])
+    alike(compiled(lambda i: tj.gradients(i * 2, i), i), [None])
+    alike(compiled(lambda i: tj.gradients(i.astype(float) * 2.0, i), i), [None])
+    alike(compiled(lambda x: tj.gradients(x.astype(int), x), c(1.5)), [None])
 
 
 def test_fact_115_gradients_nests() -> None:
@@ -1179,7 +1152,7 @@ def test_fact_115_gradients_nests() -> None:
             found += tj.gradients(found[-1], x)
         return found
 
-    same(compiled(f, c(2.0)), [16, 32, 48, 48])
+    alike(compiled(f, c(2.0)), [16, 32, 48, 48])
 
 
 def test_fact_116_a_tape_outside_differentiates_gradients() -> None:
@@ -1191,7 +1164,7 @@ def test_fact_116_a_tape_outside_differentiates_gradients() -> None:
     with tj.GradientTape() as t:
         t.watch(x)
         g = f(x)
-    same([g, t.gradient(g, x)], [12, 12])
+    alike([g, t.gradient(g, x)], [12, 12])
 
 
 GIVEN: dict[str, tuple[Any, str]] = {
@@ -1258,7 +1231,7 @@ def test_fact_276_trainable_is_read_only_and_integers_have_no_gradient(run: Any)
         watched.append(t.watched_variables())
         return t.gradient(y, i)
 
-    same(run(program), None)
+    alike(run(program), None)
     assert i.trainable
     assert [one is i for one in watched[0]] == [True]
 
@@ -1270,8 +1243,8 @@ def test_fact_277_assign_answers_the_new_value(mode: str) -> None:
     def f() -> Any:
         return w.assign_add(1.0) * 2.0, w.assign_sub(0.5), w.assign(w * 2.0)
 
-    same(MODES[mode](f)(), (4, np.float64(1.5), 3))
-    same(w, 3)
+    alike(MODES[mode](f)(), (4, np.float64(1.5), 3))
+    alike(w, 3)
 
 
 def test_fact_277_the_answer_is_a_tensor_and_no_second_variable() -> None:
@@ -1297,14 +1270,14 @@ def test_fact_278_another_shape_or_dtype_is_refused(run: Any, name: str) -> None
     for call in (w.assign, w.assign_add, w.assign_sub):
         text = refusal(ValueError, lambda call=call: run(lambda: call(MISFITS[name]())))
         assert "w holds f8[2], and was assigned" in text
-    same(w, A(1, 2))
+    alike(w, A(1, 2))
 
 
 def test_fact_278_lists_and_integers_are_converted(run: Any) -> None:
     w, i = v([1.0, 2.0]), tj.Variable([1, 2], name="i")
-    same(run(lambda: w.assign([7.0, 8.0])), A(7, 8))
-    same(run(lambda: w.assign([1, 2])), A(1, 2))
-    same(run(lambda: w.assign(np.array([3, 4]))), A(3, 4))
+    alike(run(lambda: w.assign([7.0, 8.0])), A(7, 8))
+    alike(run(lambda: w.assign([1, 2])), A(1, 2))
+    alike(run(lambda: w.assign(np.array([3, 4]))), A(3, 4))
     text = refusal(ValueError, lambda: run(lambda: i.assign([1.5, 2.0])))
     assert "i holds i8[2], and was assigned dtype float64" in text
 
@@ -1318,7 +1291,7 @@ def test_fact_279_in_place_addition_is_refused(run: Any) -> None:
         return x
 
     assert "v.assign_add(delta)" in refusal(TypeError, lambda: run(program))
-    same(w, 1)
+    alike(w, 1)
 
 
 def test_fact_280_equality_is_elementwise_and_references_hash() -> None:
@@ -1338,9 +1311,9 @@ def test_fact_281_python_reads_a_variable_as_an_array() -> None:
     assert bool(s) is True
     assert "ambiguous" in refusal(ValueError, lambda: bool(a))
     assert (float(s), int(s)) == (3.0, 3)
-    same(list(a), [1, 2])
-    same(a[1], 2)
-    same(np.asarray(a), A(1, 2))
+    alike(list(a), [1, 2])
+    alike(a[1], 2)
+    alike(np.asarray(a), A(1, 2))
     # As an ndarray; a Variable of TensorFlow's has no length.
     assert len(a) == 2
     assert "unsized" in refusal(TypeError, lambda: len(s))
@@ -1354,7 +1327,7 @@ def test_fact_282_initial_value_and_numpy_are_copies() -> None:
     w.assign([5.0, 6.0])
     second = w.numpy()
     second[0] = -1.0
-    same([w, first], [A(5, 6), A(1, 2)])
+    alike([w, first], [A(5, 6), A(1, 2)])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -1369,9 +1342,9 @@ def test_fact_283_reads_and_writes_follow_the_program(mode: str) -> None:
         return a, b, w.read_value()
 
     wrapped = MODES[mode](f)
-    same(wrapped(), (1, 11, 100))
-    same(wrapped(), (100, 110, 10000))
-    same(w, 10000)
+    alike(wrapped(), (1, 11, 100))
+    alike(wrapped(), (100, 110, 10000))
+    alike(w, 10000)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -1383,8 +1356,8 @@ def test_fact_284_the_answer_of_assign_is_the_value_of_that_assignment(mode: str
         w.assign_add(10.0)
         return r * 1.0
 
-    same(MODES[mode](f)(), 2)
-    same(w, 12)
+    alike(MODES[mode](f)(), 2)
+    alike(w, 12)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -1419,7 +1392,7 @@ def test_fact_286_a_function_keeps_its_variables_alive() -> None:
 
     f = make()
     gc.collect()
-    same(f(), 10)
+    alike(f(), 10)
 
 
 def test_fact_286_a_replaced_attribute_is_seen() -> None:
@@ -1434,10 +1407,10 @@ def test_fact_286_a_replaced_attribute_is_seen() -> None:
     def f() -> Any:
         return holder.v * 2.0
 
-    same(f(), 10)
+    alike(f(), 10)
     holder.v = v(7.0)
     gc.collect()
-    same(f(), 14)
+    alike(f(), 14)
 
 
 def test_fact_287_the_gradient_of_a_gather_is_an_array_like_any(run: Any) -> None:
@@ -1449,4 +1422,4 @@ def test_fact_287_the_gradient_of_a_gather_is_an_array_like_any(run: Any) -> Non
         g = t.gradient(y, w)
         return [w.assign([1.0, 2.0, 3.0] - g), g * 2.0, -g, w.assign([1.0, 2.0, 3.0])]
 
-    same(run(program), [A(-1, 2, 3), A(4, 0, 0), A(-2, 0, 0), A(1, 2, 3)])
+    alike(run(program), [A(-1, 2, 3), A(4, 0, 0), A(-2, 0, 0), A(1, 2, 3)])
