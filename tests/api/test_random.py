@@ -13,8 +13,9 @@ import pytest
 
 import tracejit as tj
 from tests.rows import each_row
+from tests.support.arrays import state
 from tests.support.compare import assert_same
-from tests.trace.recording.test_generators import CALLS, IN_PLACE, ON_ARGUMENTS, state
+from tests.trace.recording.test_generators import CALLS, IN_PLACE, ON_ARGUMENTS
 from tracejit.support.errors import InPlaceError, UnsupportedError
 
 X = np.array([1.0, -2.0, 0.5])

@@ -22,3 +22,13 @@ def normals(*shapes: int | Sequence[int], dtype: Any = "f8", seed: int = 0) -> l
 def c(value: Any) -> Any:
     """A float64 array."""
     return np.array(value, dtype=float)
+
+
+def rng(seed: int = 5) -> np.random.Generator:
+    """A generator of its own for each use."""
+    return np.random.default_rng(seed)
+
+
+def state(generator: Any) -> str:
+    """The state of a generator, comparable."""
+    return repr(generator.bit_generator.state)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -51,3 +53,15 @@ def derivative(call: Callable[..., Any], x: Any, *directions: Any) -> Any:
             return np.zeros_like(x)
         y = gradient
     return interpret(started.finish(y), x)[-1]
+
+
+def peak(call: Callable[[], Any]) -> int:
+    """The most bytes that a call, made once before, has allocated at once."""
+    call()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -12,6 +12,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import Run, interpret, run
+from tests.ops.program import inner
 from tests.rows import each_row
 from tests.support.graphs import ops_of
 from tracejit.autodiff.forward.tangent import fit, tangents
@@ -60,11 +61,6 @@ def jvp(call: Callable[..., Any], args: list[Any], dots: list[Any], order: int =
     graph, present = pushed(call, *args, order=order)
     assert present == [True]
     return interpret(graph, *args, *dots * order)[0]
-
-
-def inner(a: Any, b: Any) -> float:
-    """Re(sum(conj(a) * b)): the real inner product."""
-    return float(np.sum(np.conj(a) * b).real)
 
 
 def assert_transposed(call: Callable[..., Any], *args: Any) -> None:

@@ -3,8 +3,6 @@ really less memory."""
 
 from __future__ import annotations
 
-import gc
-import tracemalloc
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +16,7 @@ import tracejit as tj
 from tests.by_day import by_day
 from tests.programs import Program, programs
 from tests.support.compare import assert_same
+from tests.support.running import peak
 from tracejit.support.errors import ArgumentError, TracejitWarning
 
 FEW = settings(
@@ -76,18 +75,12 @@ def compiled(f: Callable[..., Any], budget: int | None, **options: Any) -> Any:
     return tj.value_and_grad(tj.function(f, cache=False, memory_budget=budget, **options), (0, 1))
 
 
-def peak(f: Callable[..., Any], *args: Any) -> float:
-    """The most memory that a warm call takes, in megabytes."""
+def megabytes(f: Callable[..., Any], *args: Any) -> float:
+    """The most memory that a warm call takes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TracejitWarning)
         f(*args)
-    gc.collect()
-    tracemalloc.start()
-    try:
-        f(*args)
-        return tracemalloc.get_traced_memory()[1] / MEGABYTE
-    finally:
-        tracemalloc.stop()
+    return peak(lambda: f(*args)) / MEGABYTE
 
 
 def by_halves(function: Any, *args: Any) -> Any:
@@ -134,18 +127,18 @@ def test_both_ways_through_one_kernel() -> None:
 def test_a_budget_is_kept_to(budget: int) -> None:
     x, w = arguments()
     temporaries = 4
-    assert peak(compiled(layers, None), x, w) > LAYERS > 1.5 * budget
+    assert megabytes(compiled(layers, None), x, w) > LAYERS > 1.5 * budget
     function = compiled(layers, budget * MEGABYTE)
-    assert peak(function, x, w) <= budget + temporaries
+    assert megabytes(function, x, w) <= budget + temporaries
     kernel = function.kernel(x, w)
-    assert peak(lambda: kernel.backward(kernel.forward(x, w)[1])) <= budget + temporaries
+    assert megabytes(lambda: kernel.backward(kernel.forward(x, w)[1])) <= budget + temporaries
     kept = kernel.forward(x, w)[1]
     assert sum(a.nbytes for a in kept if a is not x and a is not w) <= budget * MEGABYTE
 
 
 def test_what_lies_between_layers_is_kept_rather_than_what_is_inside() -> None:
     x, w = arguments()
-    assert peak(compiled(wide_and_narrow, 4 * MEGABYTE), x, w) < 0.65 * peak(
+    assert megabytes(compiled(wide_and_narrow, 4 * MEGABYTE), x, w) < 0.65 * megabytes(
         compiled(wide_and_narrow, None), x, w
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.arrays import rng, state
 from tests.support.compare import assert_same
 from tests.support.differences import slopes
 from tests.support.graphs import ops_of
@@ -26,16 +27,6 @@ Y = np.array([0.5, 0.25, 2.0])
 M = np.arange(6.0).reshape(2, 3)
 F4 = np.float32
 EVERY_MODE = pytest.mark.parametrize("mode", MODES)
-
-
-def rng(seed: int = 5) -> np.random.Generator:
-    """A generator of its own for each use."""
-    return np.random.default_rng(seed)
-
-
-def state(generator: Any) -> Any:
-    """The state, comparable."""
-    return repr(generator.bit_generator.state)
 
 
 # The two operations

@@ -16,6 +16,7 @@ import pytest
 
 import tracejit as tj
 from tests.rows import each_row
+from tests.support.arrays import rng, state
 from tests.support.compare import assert_same
 from tracejit.support.errors import InPlaceError, UnsupportedError, ValueNeededError
 from tracejit.trace.recording.generators import draws
@@ -104,16 +105,6 @@ CALLS = [
     for name, calls in METHODS.items()
     for k, call in enumerate(calls)
 ]
-
-
-def rng(seed: int = 5) -> np.random.Generator:
-    """A generator of its own for each test."""
-    return np.random.default_rng(seed)
-
-
-def state(generator: Any) -> Any:
-    """The state, comparable."""
-    return repr(generator.bit_generator.state)
 
 
 def check(f: Callable[..., Any], make: Callable[[], tuple[Any, ...]], calls: int = 3) -> Any:

@@ -5,13 +5,13 @@ The functions are compiled with `exact=True`, so that their arrays are not cut i
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import tracejit as tj
+from tests.support.running import peak
 
 MEGABYTE = 1 << 20
 LARGE = np.linspace(-1.0, 1.0, MEGABYTE // 8)
@@ -35,17 +35,6 @@ def stages(count: int) -> Callable[[Any], Any]:
     exec("\n".join([*lines, "    return total"]), space)
     made: Callable[[Any], Any] = space["f"]
     return made
-
-
-def peak(call: Callable[[], Any]) -> int:
-    """The most bytes that a call has allocated at once."""
-    call()
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def test_names_that_are_dead_let_go() -> None:
