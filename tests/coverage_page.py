@@ -299,7 +299,7 @@ def rows() -> dict[str, list[tuple[str, ...]]]:
     formulas = list(COMPOSITES.values())
     tables: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for function, handler in HANDLERS.items():
-        if getattr(handler, "__name__", "").startswith(REFUSING) or distribution_of(function):
+        if is_refused(function) or distribution_of(function):
             continue
         if str(getattr(function, "__module__", "")).startswith("tracejit."):
             continue  # an operator's, which no library has by name
@@ -361,10 +361,20 @@ def refused(module: str) -> list[str]:
     return names
 
 
+BY_PATTERN = {
+    np.argwhere, np.flatnonzero, np.intersect1d, np.nonzero, np.setdiff1d, np.setxor1d,
+    np.trim_zeros, np.union1d, np.unique,
+}  # fmt: skip
+"""Functions whose results have sizes that depend on data: refused unless functions are converted,
+which is switched off."""
+
+
 def is_refused(function: Any) -> bool:
     """Whether no handler takes the calls of a function, or one that only raises."""
     handler = HANDLERS.get(function)
-    return handler is None or getattr(handler, "__name__", "").startswith(REFUSING)
+    if handler is None or function in BY_PATTERN:
+        return True
+    return getattr(handler, "__name__", "").startswith(REFUSING)
 
 
 def render() -> str:

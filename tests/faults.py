@@ -77,8 +77,8 @@ FAULTS = (
     ),
     Fault(
         "a quotient by its divisor lacks a division",
-        "lambda g, z, x, y: -g * z / y",
-        "lambda g, z, x, y: -g * z",
+        "vjp=(lambda g, z, x, y: g / y, lambda g, z, x, y: -g * z / y)",
+        "vjp=(lambda g, z, x, y: g / y, lambda g, z, x, y: -g * z)",
         (f"{TABLE} divide-",),
     ),
     Fault(

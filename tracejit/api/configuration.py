@@ -62,6 +62,7 @@ def config(
     verify: bool | None = None,
     dump: str | Iterable[str] | None = None,
     convert: bool | None = None,
+    reads: bool | None = None,
     as_is: str | Iterable[str] | None = None,
     **unknown: Any,
 ) -> Configuration:
@@ -87,6 +88,7 @@ def config(
     | `verify` | `TRACEJIT_VERIFY` | the graph is checked after every pass |
     | `dump` | `TRACEJIT_DUMP` | "converted,trace,adjoint,plan,source": printed to stderr |
     | `convert` | `TRACEJIT_CONVERT` | record calls under any name; not finished |
+    | `reads` | `TRACEJIT_READS` | guard kernels by what was read; not finished |
     | `as_is` | `TRACEJIT_AS_IS` | packages whose functions run as they are written |
 
     Raises ArityError for a name that is none, and ArgumentError for a value that is none.

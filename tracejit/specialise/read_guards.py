@@ -1,12 +1,11 @@
 """Guards of what a recording has read, in place of those of the walk.
 
-This is not finished, and happens only where TRACEJIT_CONVERT and TRACEJIT_READS are 1. The walk
+This is not finished, and happens only where the settings convert and reads are on. The walk
 still runs before: it knows the arrays and the attributes that are lent.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit.specialise.trace_tree import RecordedCall, Trace
+from tracejit.support.config import setting
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.guards.conditions import Condition, Guards
 from tracejit.trace.recording.decisions import Hidden
@@ -22,13 +22,10 @@ from tracejit.trace.recording.decisions import Hidden
 if TYPE_CHECKING:
     from tracejit.trace.reads.reader import Reader
 
-DECIDE = "TRACEJIT_READS"
-"""The variable that lets guards of reads decide."""
-
 
 def following(captures: Captures) -> AbstractContextManager[list[Reader]]:
     """Note what functions read that are recorded in the block; the notes of the first are all."""
-    if os.environ.get(DECIDE) != "1":
+    if not setting("reads"):
         return nullcontext([])
     readers: AbstractContextManager[list[Reader]]
     kept = {(id(one.holder), one.name) for _, one in captures.lent.values()}
