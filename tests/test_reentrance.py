@@ -150,7 +150,7 @@ def test_a_handler_may_come_at_any_instruction(program: Any, modules: Any) -> No
         return program(X)
 
     expected = fresh()
-    total = instructions(fresh, modules)
+    total = min([instructions(fresh, modules) for _ in range(2)])  # a collection adds some
     assert total > 0
     places = sorted({*np.linspace(0, total - 1, PLACES).astype(int).tolist()})
     for place in places:

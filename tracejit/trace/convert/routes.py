@@ -156,9 +156,10 @@ def routed(
 class _Routes:
     """The routes of one recording: what it calls in place of what the user's code calls.
 
-    Functions of libraries are converted in calls that give them something recorded. Each call from
-    the user's code may have up to `MOST_LINES` converted. A line counts in each call anew, although
-    it is rewritten once, so that the same call is always converted alike.
+    Functions of libraries are converted in calls that give them something recorded, with those that
+    they call in turn. Each call from the user's code may have up to `MOST_LINES` converted. A line
+    counts in each call anew, although it is rewritten once, so that the same call is always
+    converted alike.
     """
 
     def __init__(self, converter: Converter) -> None:
@@ -203,7 +204,7 @@ class _Routes:
             return cls
 
         def make(*args: Any, **kwargs: Any) -> Any:
-            if recorded_argument(*args, *kwargs.values()) is not None:
+            if self.depth or recorded_argument(*args, *kwargs.values()) is not None:
                 self.lend_methods_of(cls)
             return cls(*args, **kwargs)
 
@@ -244,7 +245,8 @@ class _Routes:
         def call(*args: Any, **kwargs: Any) -> Any:
             own = getattr(args[0], "__dict__", None) if args else None
             held = own.values() if type(own) is dict else ()
-            if recorded_argument(*args, *kwargs.values(), *held) is None:
+            is_given = recorded_argument(*args, *kwargs.values(), *held) is not None
+            if not (self.depth or is_given):
                 return called(*args, **kwargs)
             if type(own) is dict:
                 self.lend_methods_of(args[0])
