@@ -181,6 +181,7 @@ class Tracer:
 
     def _run(self, request: SpecialisationRequest, captures: Captures) -> RecordedCall:
         call, fixed, sizes = request.call, request.fixed, request.sizes
+        before = request.before or Before()
         name = self.callee.name
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         identity = None
@@ -236,7 +237,7 @@ class Tracer:
                 finished = finish(answer, recording, self.callee.request, name, self.origin)
         except BaseException as error:
             if isinstance(error, Exception):
-                put_numbers(captures, recording)
+                put_numbers(captures, recording, before)
             recording.abandon()
             if isinstance(error, Exception):
                 loops.refuse_open(f"a step raises {type(error).__name__}")
@@ -258,7 +259,7 @@ class Tracer:
                 self.effects.add("events")  # those that Python has made, too, if it raises
         if rebound and self._runs_again(captures, rebound):
             raise Rebound(rebound[0][0].name)
-        put_numbers(captures, recording)
+        put_numbers(captures, recording, before)
         captures.settle(one.data for one in recording.graph.constants())
         lent = dict.fromkeys(loan.inputs, "")
         lent_readers: dict[str, Where | None] = {}

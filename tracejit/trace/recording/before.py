@@ -69,6 +69,11 @@ class Before:
     def _note_names(self, space: Any, names: Iterable[str]) -> None:
         self._named += [(space, name, _read(space, name)) for name in names]
 
+    def known(self) -> set[int]:
+        """The ids of all that was held."""
+        found = {id(value) for _, _, value in self._named}
+        return found.union(*(map(id, held) for _, held in self._held))
+
     def restore(self) -> bool:
         """Let them be so again. Return whether all are: what a foreign object holds, and where an
         iterator was, cannot be put back."""

@@ -6,26 +6,30 @@ import sys
 from collections import OrderedDict
 from contextlib import suppress
 from functools import cache
-from types import MemberDescriptorType, ModuleType
+from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from tracejit.trace.capture.walk import LEAVES
-from tracejit.trace.recording.before import CHANGING, DICTS
+from tracejit.trace.recording.before import CHANGING, DICTS, Before
 from tracejit.trace.recording.decisions import Failed, Unknown
 from tracejit.trace.recording.mutable_attributes import attributes_of
 from tracejit.trace.tensor.tensor import TENSORS
 
-_OWN = frozenset((*sys.stdlib_module_names, "numpy"))
-"""The modules of classes whose objects are not looked into."""
+_OWN = frozenset((*sys.stdlib_module_names, "numpy", "tracejit"))
+"""The packages of classes whose objects are not looked into."""
+_NAMESPACES = (ModuleType, FunctionType)
+MOST_KNOWN = 100 * LEAVES
+"""Objects of one recording beyond which no new one is looked into."""
 FIXED = (tuple, frozenset)
 
 
-def put_numbers(captures: Any, recording: Any) -> None:
+def put_numbers(captures: Any, recording: Any, before: Before) -> None:
     """Replace the Tensors of the recording that the function has left in containers and attributes
-    by their numbers, as the call in plain Python would have."""
-    left = _LeftBehind(recording)
+    by their numbers, as the call in plain Python would have. Objects that were there `before` are
+    not looked into, unless the function reads them."""
+    left = _LeftBehind(recording, before.known())
     for holder in list(captures.visited.values()):
         with suppress(RecursionError):
             left.replaced(holder)
@@ -35,12 +39,12 @@ def put_numbers(captures: Any, recording: Any) -> None:
 class _LeftBehind:
     """The Tensors of a recording in containers that Python still has."""
 
-    def __init__(self, recording: Any) -> None:
-        """Nothing is visited yet."""
+    def __init__(self, recording: Any, known: set[int]) -> None:
+        """Nothing is visited yet; objects that are `known`, by id, are not looked into."""
         self._recording = recording
+        self._known = known
         self._done: dict[int, tuple[Any, Any]] = {}
         self._arrays: set[int] = set()
-        self._objects = 0
 
     def fill_attributes(self, holder: Any) -> None:
         """Put numbers into the attributes of an object, those in slots too."""
@@ -54,6 +58,8 @@ class _LeftBehind:
                 number = self.replaced(now)
                 if number is not now:
                     own[name] = number
+                elif type(holder) not in _NAMESPACES and self._is_new(now):
+                    self.fill_attributes(now)
         for name in list(own) if isinstance(holder, type) and holder.__module__ not in _OWN else ():
             number = self.replaced(own[name])
             if number is not own[name]:
@@ -65,6 +71,13 @@ class _LeftBehind:
                 number = self.replaced(now)
                 if number is not now:
                     slot.__set__(holder, number)
+
+    def _is_new(self, thing: Any) -> bool:
+        """Return whether an object of the user's was not there before; each counts once."""
+        if id(thing) in self._known or isinstance(thing, type) or len(self._known) > MOST_KNOWN:
+            return False
+        self._known.add(id(thing))
+        return type(thing).__module__.partition(".")[0] not in _OWN
 
     def replaced(self, thing: Any) -> Any:
         """Return the number of a Tensor, a tuple with numbers in it; anything else as it is, after
@@ -80,10 +93,6 @@ class _LeftBehind:
             found = self._rebuilt(thing)
         elif kind in TENSORS and thing._recording is self._recording:
             found = self._number(thing)
-        elif kind.__module__ not in _OWN and self._objects < LEAVES and not isinstance(thing, type):
-            self._done[id(thing)] = thing, thing
-            self._objects += 1
-            self.fill_attributes(thing)
         else:
             return thing
         self._done[id(thing)] = thing, found
