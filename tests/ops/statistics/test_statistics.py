@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.by_day import by_day
 from tests.interpret import interpret, record, run
 from tests.support.graphs import ops_of
@@ -51,3 +53,24 @@ def test_weights_are_checked() -> None:
 def test_ddof_has_two_names_but_one_value() -> None:
     with pytest.raises(ShapeError, match="ddof and correction"):
         run(lambda x: np.var(x, ddof=1, correction=1), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("call", "shape"),
+    [
+        (lambda x: np.nanstd(x), ()),
+        (lambda x: np.nanstd(x, axis=1), (0, 3)),
+        (lambda x: np.nanstd(x, axis=0), (0, 3)),
+        (lambda x: np.nanstd(x, axis=1, keepdims=True), (2, 3, 4)),
+        (lambda x: np.std(x, axis=(), where=x > 0.5), (2, 3)),
+        (lambda x: np.std(x, axis=(2, 0), where=x > 0.5, ddof=1), (2, 3, 4)),
+    ],
+)
+def test_roots_of_variances_of_any_shape(call: Any, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).uniform(size=shape)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found, expected = tj.function(call, exact=True, cache=False)(x), call(x)
+        slopes = tj.grad(lambda x: np.sum(call(x)), argnums=0)(x)
+    np.testing.assert_array_equal(found, expected)
+    assert np.shape(slopes) == shape

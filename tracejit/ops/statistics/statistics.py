@@ -118,8 +118,9 @@ def root_of_variance(variance: Any, distances: Any, count: Any, axis: Any) -> An
     """The root of a sum of squared distances over a count, with the gradient of a length."""
     over = strict_axes(axis, np.ndim(distances))
     moved = np.moveaxis(distances, over, tuple(range(-len(over), 0)))
-    rows = np.reshape(moved, (*np.shape(moved)[: -len(over)], -1))
-    length = np.reshape(norm_op(rows, axis=(rows.ndim - 1,)), np.shape(variance)) / np.sqrt(count)
+    shape, last = np.shape(moved), np.ndim(moved) - len(over)
+    rows = np.reshape(moved, (*shape[:last], math.prod(shape[last:])))
+    length = np.reshape(norm_op(rows, axis=(last,)), np.shape(variance)) / np.sqrt(count)
     root = np.sqrt(variance)
     length = length if length.dtype == root.dtype else cast(length, root.dtype)
     return OVERRIDE(root, length, outputs=1, grad=_LENGTH)
