@@ -14,9 +14,7 @@ This is not finished, and happens only where TRACEJIT_CONVERT is 1.
 from __future__ import annotations
 
 import functools
-import os
 import sys
-import sysconfig
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -51,9 +49,9 @@ from tracejit.trace.convert.libraries import (
 )
 from tracejit.trace.convert.rules import HANDED, RULES, handed, where_recorded
 from tracejit.trace.recording.active import active
+from tracejit.trace.source.files import is_installed_file
 from tracejit.trace.tensor.namespaces import NUMPY, recordable, recorded_argument
 
-_INSTALLED = (sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep)
 LASTING.update((np.ufunc, type(np.sum)))
 MOST_LINES = 3_000
 """Lines with instructions of libraries that one call of theirs may have converted: 0.3 s."""
@@ -275,7 +273,7 @@ class _Routes:
 def _is_class_of_library(cls: type) -> bool:
     module = sys.modules.get(cls.__module__)
     filename = getattr(module, "__file__", None) or ""
-    return filename.startswith(_INSTALLED)
+    return is_installed_file(filename)
 
 
 def _held_by(thing: Any) -> Iterator[Any]:
@@ -300,7 +298,7 @@ def _objects_of(function: FunctionType) -> Iterator[Any]:
 def _is_of_library(called: Any) -> bool:
     """Return whether a function or method was installed, rather than written by the user."""
     code = getattr(called, "__code__", None)
-    return code is not None and code.co_filename.startswith(_INSTALLED)
+    return code is not None and is_installed_file(code.co_filename)
 
 
 def _method(called: Any) -> Any:

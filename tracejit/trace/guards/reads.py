@@ -15,6 +15,7 @@ import numpy as np
 
 from tracejit.trace.guards.handed_over import handed_over
 from tracejit.trace.source.bytecode import instructions
+from tracejit.trace.source.files import is_installed_file
 from tracejit.trace.source.places import PACKAGE
 
 # What tests are run by stands in the way of an `assert`, and is not what the function reads.
@@ -60,7 +61,6 @@ _FOREIGN = (
     _STDLIB,
     "<frozen ",
 )
-_SITE = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
 
 class Reads(NamedTuple):
@@ -202,17 +202,13 @@ def is_foreign(filename: str) -> bool:
     """Return whether code in this file is never read for names: tracejit, NumPy and the standard
     library."""
     return filename.startswith(_FOREIGN[:2]) or (
-        filename.startswith(_FOREIGN) and not _is_in_site(filename)
+        filename.startswith(_FOREIGN) and not is_installed_file(filename)
     )
 
 
 def is_installed(function: FunctionType) -> bool:
     """Return whether a function comes from an installed package, whose code stays as it is."""
-    return _is_in_site(function.__code__.co_filename)
-
-
-def _is_in_site(filename: str) -> bool:
-    return any(folder in filename for folder in _SITE)
+    return is_installed_file(function.__code__.co_filename)
 
 
 def is_foreign_module(name: str) -> bool:

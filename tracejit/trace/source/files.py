@@ -54,7 +54,19 @@ def shown_file(filename: str, module: str) -> str:
 def is_library(filename: str) -> bool:
     """Return whether code in this file is Python's own, or of an installed package."""
     folders = (sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib"))
-    return filename.startswith((*folders, "<frozen ")) or "site-packages" in filename
+    return filename.startswith((*folders, "<frozen ")) or is_installed_file(filename)
+
+
+def is_installed_file(filename: str) -> bool:
+    """Return whether a file belongs to an installed package, in whatever environment.
+
+    >>> is_installed_file(os.path.join(os.sep, "lib", "site-packages", "scipy", "__init__.py"))
+    True
+    """
+    return any(folder in filename for folder in _SITE)
+
+
+_SITE = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
 
 def origin_of(function: Any, name: str) -> Origin:
