@@ -71,10 +71,10 @@ class SpecialisationRequest(NamedTuple):
     space: Space
     fixed: dict[str, Any]
     differentiated: frozenset[str]
+    before: Before
     onto: Entry | None = None
     forced: Sequence[Any] = ()
     sizes: Sizes | None = None
-    before: Before | None = None
 
 
 class Findings:
@@ -179,7 +179,7 @@ class Callee:
             and leaf.name not in differentiated
             and (leaf.path not in self._dynamic or leaf.argument in self.static)
         }
-        return SpecialisationRequest(call, space, fixed, differentiated)
+        return SpecialisationRequest(call, space, fixed, differentiated, Before())
 
     def refusal(self, call: Call) -> TracejitError | None:
         """The error about an argument that no kernel takes, because it has labels."""

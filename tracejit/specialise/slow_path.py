@@ -63,7 +63,7 @@ class SlowPath(NamedTuple):
             return self.fallback.call(args, kwargs)
         request = self.callee.note(arguments)
         call, tensors = without_tensors(request.call)
-        request = request._replace(call=call, before=before)
+        request = request._replace(call=call, before=before or request.before)
         exact = bool(tensors) or EAGER.is_watched
         found = self.specialiser.in_turn(request, () if exact else tried, exact)
         if found is None:
@@ -73,10 +73,12 @@ class SlowPath(NamedTuple):
             return self._on_tensors(found, leaves, request)
         result = found.call(*args, **kwargs)
         if result is MISS and callee.is_transform:
-            # Another thread has changed what was read while recording, or even the arguments.
+            # Another thread has changed what was read while recording, or even the arguments: what
+            # it has changed stays so.
+            request = request._replace(before=Before())
             result = self.specialiser.alone(request).call(*args, **kwargs)
             if result is MISS:
-                return self.call(args, kwargs, self.table.calls, before)
+                return self.call(args, kwargs, self.table.calls)
         return result
 
     def after(

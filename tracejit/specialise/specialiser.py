@@ -23,6 +23,7 @@ from tracejit.specialise.tracer import Tracer
 from tracejit.support.options import Options
 from tracejit.trace.arguments.free_dimensions import RanOnce
 from tracejit.trace.arguments.signature import NUMBERS
+from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.eager import nobody_watches
 from tracejit.trace.recording.mutable_attributes import changes_by_others, others_lend
 
@@ -89,10 +90,10 @@ class Specialiser(NamedTuple):
         self.history.log_guards(reason)
         began = time.perf_counter()
         others = changes_by_others()
-        is_watched = self.checks_purity or purity_check.is_on()
-        if is_watched:
-            record = functools.partial(self._record, request._replace(before=None), free)
-            recorded = purity_check.recorded_twice(self.callee, record)
+        if self.checks_purity or purity_check.is_on():
+            recorded = purity_check.recorded_twice(
+                self.callee, lambda: self._record(request._replace(before=Before()), free)
+            )
         else:
             recorded = self._record(request, free)
         recorded_at = time.perf_counter()

@@ -30,7 +30,6 @@ from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.type_questions import refused_types
 from tracejit.trace.capture.walk import LEAVES, Lend
 from tracejit.trace.control_flow.open_loops import OpenLoops
-from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.events import write_arguments
 from tracejit.trace.recording.generators import RecordedGenerator
@@ -77,7 +76,6 @@ class Tracer:
         what is captured was changed while it was read.
         """
         findings = self.findings
-        request = request._replace(before=request.before or Before())
         try:
             self._begin_again(request)
             one = self._tried(request)
@@ -112,7 +110,6 @@ class Tracer:
     ) -> None:
         """Let what the function reads be as it was before the call. Where that cannot be, raises
         the error that the function has raised, or UnsupportedError."""
-        assert request.before is not None
         if request.before.restore():
             return
         if isinstance(problem, Exception):
@@ -140,7 +137,6 @@ class Tracer:
         effects = set(self.effects)
         lend = self.findings.attributes.lent
         captures = self._captures(request.call, lend)
-        assert request.before is not None
         request.before.note(captures)
         try:
             return self._run(request, captures)
@@ -181,7 +177,6 @@ class Tracer:
 
     def _run(self, request: SpecialisationRequest, captures: Captures) -> RecordedCall:
         call, fixed, sizes = request.call, request.fixed, request.sizes
-        before = request.before or Before()
         name = self.callee.name
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         identity = None
@@ -237,7 +232,7 @@ class Tracer:
                 finished = finish(answer, recording, self.callee.request, name, self.origin)
         except BaseException as error:
             if isinstance(error, Exception):
-                put_numbers(captures, recording, before)
+                put_numbers(captures, recording, request.before)
             recording.abandon()
             if isinstance(error, Exception):
                 loops.refuse_open(f"a step raises {type(error).__name__}")
@@ -249,7 +244,7 @@ class Tracer:
             if recording.raises_text and is_users:
                 raise Failed("text") from error  # its message shows what has no numbers yet
             with_sizes = sizes is not None and isinstance(error, Exception)
-            if with_sizes and request.before is not None and not request.before.restore():
+            if with_sizes and not request.before.restore():
                 raise RanOnce from error
             raise
         finally:
@@ -259,7 +254,7 @@ class Tracer:
                 self.effects.add("events")  # those that Python has made, too, if it raises
         if rebound and self._runs_again(captures, rebound):
             raise Rebound(rebound[0][0].name)
-        put_numbers(captures, recording, before)
+        put_numbers(captures, recording, request.before)
         captures.settle(one.data for one in recording.graph.constants())
         lent = dict.fromkeys(loan.inputs, "")
         lent_readers: dict[str, Where | None] = {}
