@@ -14,6 +14,7 @@ import pytest
 import tracejit as tj
 from tests.support.compare import assert_same
 from tracejit.support.errors import LeakedTensorError
+from tracejit.trace.recording import left_behind
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -330,3 +331,23 @@ def test_slots_and_new_objects_hold_numbers() -> None:
     for left in (slotted.last, holder.inner.last):
         assert type(left) is np.ndarray
         np.testing.assert_array_equal(left, [2.0, 2.0])
+
+
+def test_objects_that_were_there_before_are_not_looked_into(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[Any] = []
+    fill = left_behind._LeftBehind.fill_attributes
+
+    def noting(self: Any, holder: Any) -> None:
+        looked.append(holder)
+        fill(self, holder)
+
+    monkeypatch.setattr(left_behind._LeftBehind, "fill_attributes", noting)
+    holder = Holder()
+    holder.others = [Holder() for _ in range(100)]  # type: ignore[attr-defined]
+    holder.other = holder.others[0]  # type: ignore[attr-defined]
+    holder.other.others = holder.others
+    tj.function(holder.call, cache=False)(np.ones(2))
+    assert sum(type(one) is Holder for one in looked) == 1
+    assert any(one is holder.inner for one in looked)  # type: ignore[attr-defined]

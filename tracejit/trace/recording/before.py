@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.support.memo import ByIdentity
 from tracejit.trace.guards.conditions import Condition
 from tracejit.trace.guards.guards import HasContents
 from tracejit.trace.guards.reads import answers_once, is_foreign_module, module_name
@@ -61,13 +62,11 @@ class Before:
         else:
             if _container_of(holder) is not None:
                 self._held.append((holder, _elements(_container_of(holder))))
-            for cls in kind.__mro__ if not is_foreign_module(module_name(kind)) else ():
-                slots = words & vars(cls).keys()
-                slots = {name for name in slots if type(vars(cls)[name]) is MemberDescriptorType}
-                self._note_names(holder, slots)
+            if not is_foreign_module(module_name(kind)):
+                self._note_names(holder, words & slots_of(kind))
 
     def _note_names(self, space: Any, names: Iterable[str]) -> None:
-        self._named += [(space, name, _read(space, name)) for name in names]
+        self._named += [(space, name, read(space, name)) for name in names]
 
     def known(self) -> set[int]:
         """The ids of all that was held."""
@@ -78,11 +77,11 @@ class Before:
         """Let them be so again. Return whether all are: what a foreign object holds, and where an
         iterator was, cannot be put back."""
         for space, name, value in self._named:
-            if _read(space, name) is not value:
-                _write(space, name, value)
+            if read(space, name) is not value:
+                write(space, name, value)
         for holder, held in self._held:
             container = _container_of(holder)
-            if not _are_same(_elements(container), held):
+            if not are_same(_elements(container), held):
                 _fill(container, held)
         for key, condition in self._contents.items():
             if not condition.holds():
@@ -93,7 +92,7 @@ class Before:
         )
 
 
-def _read(space: Any, name: str) -> Any:
+def read(space: Any, name: str) -> Any:
     """The value of a name in a dict, of a member of a class, of a slot or a cell."""
     if isinstance(space, type):
         return vars(space).get(name, _ABSENT)
@@ -105,7 +104,8 @@ def _read(space: Any, name: str) -> Any:
         return _ABSENT
 
 
-def _write(space: Any, name: str, value: Any) -> None:
+def write(space: Any, name: str, value: Any) -> None:
+    """Let a name, a member, a slot or a cell hold a value, or nothing."""
     if type(space) is dict:
         if value is not _ABSENT:
             space[name] = value
@@ -117,6 +117,19 @@ def _write(space: Any, name: str, value: Any) -> None:
         kind.__delattr__(space, name)
     else:
         kind.__setattr__(space, name, value)
+
+
+def slots_of(cls: type) -> frozenset[str]:
+    """The names of the slots of a class and of those it derives from."""
+    known = _slots.get(cls)
+    if known is None:
+        members = [item for base in cls.__mro__ for item in vars(base).items()]
+        names = [name for name, member in members if type(member) is MemberDescriptorType]
+        known = _slots.setdefault(cls, frozenset(names))
+    return known
+
+
+_slots: ByIdentity[type, frozenset[str]] = ByIdentity()
 
 
 def _container_of(holder: Any) -> Any:
@@ -151,7 +164,8 @@ def _fill(container: Any, held: list[Any]) -> None:
         (container.update if type(container) is set else container.extend)(held)
 
 
-def _are_same(one: Any, other: Any) -> bool:
+def are_same(one: Any, other: Any) -> bool:
+    """Return whether two containers hold the same objects in the same places."""
     return len(one) == len(other) and all(map(operator.is_, one, other))
 
 

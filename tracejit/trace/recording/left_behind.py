@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache
-from types import FunctionType, MemberDescriptorType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from tracejit.trace.capture.walk import LEAVES
-from tracejit.trace.recording.before import CHANGING, DICTS, Before
+from tracejit.trace.recording.before import (
+    CHANGING,
+    DICTS,
+    Before,
+    are_same,
+    read,
+    slots_of,
+    write,
+)
 from tracejit.trace.recording.decisions import Failed, Unknown
 from tracejit.trace.recording.mutable_attributes import attributes_of
 from tracejit.trace.tensor.tensor import TENSORS
@@ -20,8 +28,6 @@ from tracejit.trace.tensor.tensor import TENSORS
 _OWN = frozenset((*sys.stdlib_module_names, "numpy", "tracejit"))
 """The packages of classes whose objects are not looked into."""
 _NAMESPACES = (ModuleType, FunctionType)
-MOST_KNOWN = 100 * LEAVES
-"""Objects of one recording beyond which no new one is looked into."""
 FIXED = (tuple, frozenset)
 
 
@@ -45,39 +51,40 @@ class _LeftBehind:
         self._known = known
         self._done: dict[int, tuple[Any, Any]] = {}
         self._arrays: set[int] = set()
+        self._new = 0
 
     def fill_attributes(self, holder: Any) -> None:
         """Put numbers into the attributes of an object, those in slots too."""
         own: Any = None
         with suppress(AttributeError):
             own = attributes_of(holder)
-        for name in list(own) if type(own) is dict else ():
-            now = own[name]
-            is_tensor = type(now) in TENSORS  # of modules, containers are not walked
-            if is_tensor or type(holder) is not ModuleType:
-                number = self.replaced(now)
-                if number is not now:
-                    own[name] = number
-                elif type(holder) not in _NAMESPACES and self._is_new(now):
-                    self.fill_attributes(now)
-        for name in list(own) if isinstance(holder, type) and holder.__module__ not in _OWN else ():
-            number = self.replaced(own[name])
-            if number is not own[name]:
-                type.__setattr__(holder, name, number)
-        kind: Any = type(holder)
-        for slot in _slots(kind):
-            with suppress(AttributeError):  # an empty one
-                now = slot.__get__(holder)
-                number = self.replaced(now)
-                if number is not now:
-                    slot.__set__(holder, number)
+        if isinstance(holder, type):
+            self._fill_names(holder, own if holder.__module__ not in _OWN else ())
+            return
+        if type(own) is dict:
+            self._fill_names(own, own, of_module=type(holder) is ModuleType)
+            for thing in own.values() if type(holder) not in _NAMESPACES else ():
+                if self._is_new(thing):
+                    self.fill_attributes(thing)
+        self._fill_names(holder, slots_of(type(holder)))
+
+    def _fill_names(self, space: Any, names: Iterable[str], of_module: bool = False) -> None:
+        """Put numbers into attributes; the containers `of_module` are not walked."""
+        for name in list(names):
+            now = read(space, name)
+            number = now if of_module and type(now) not in TENSORS else self.replaced(now)
+            if number is not now:
+                write(space, name, number)
 
     def _is_new(self, thing: Any) -> bool:
-        """Return whether an object of the user's was not there before; each counts once."""
-        if id(thing) in self._known or isinstance(thing, type) or len(self._known) > MOST_KNOWN:
+        """Return whether an object of the user's was not there before; each is once, and so many
+        as a function may read."""
+        is_other = type(thing).__module__.partition(".")[0] in _OWN or isinstance(thing, type)
+        if is_other or id(thing) in self._known or self._new == LEAVES:
             return False
         self._known.add(id(thing))
-        return type(thing).__module__.partition(".")[0] not in _OWN
+        self._new += 1
+        return True
 
     def replaced(self, thing: Any) -> Any:
         """Return the number of a Tensor, a tuple with numbers in it; anything else as it is, after
@@ -111,7 +118,7 @@ class _LeftBehind:
 
     def _rebuilt(self, thing: Any) -> Any:
         numbers = [self.replaced(one) for one in thing]
-        if _are_same(thing, numbers):
+        if are_same(thing, numbers):
             return thing
         with suppress(TypeError):  # what a set cannot hold
             return thing._make(numbers) if hasattr(thing, "_make") else type(thing)(numbers)
@@ -121,11 +128,11 @@ class _LeftBehind:
         is_dict = type(thing) in DICTS
         held = list(dict.keys(thing) if is_dict else thing)  # without the hash of a Tensor
         numbers = [self.replaced(one) for one in held]
-        is_same = _are_same(held, numbers)
+        is_same = are_same(held, numbers)
         if is_dict:
             values = list(dict.values(thing))
             fresh = [self.replaced(one) for one in values]
-            if is_same and _are_same(values, fresh):
+            if is_same and are_same(values, fresh):
                 return
             if not is_same and type(thing) is OrderedDict:
                 return  # its order needs the hashes
@@ -140,14 +147,3 @@ class _LeftBehind:
                 fresh_set = set(numbers) if type(thing) is set else numbers
                 thing.clear()
                 (thing.update if type(thing) is set else thing.extend)(fresh_set)
-
-
-@cache
-def _slots(cls: type) -> list[Any]:
-    """The descriptors of the slots of a class and of those it derives from."""
-    members = [one for base in cls.__mro__ for one in vars(base).values()]
-    return [one for one in members if type(one) is MemberDescriptorType]
-
-
-def _are_same(held: Any, numbers: list[Any]) -> bool:
-    return all(one is other for one, other in zip(held, numbers, strict=True))
