@@ -17,6 +17,7 @@ from scipy.special import gammaln
 import tracejit as tj
 from tests.convert.running import define
 from tracejit.trace.convert import routes
+from tracejit.trace.source import files
 
 X = np.array([1.5, 2.0, 3.0])
 SCALE = 2.0
@@ -178,7 +179,7 @@ def outer(x):
 def test_a_call_of_a_library_converts_so_many_lines(
     most: int, names: list[str], switched_on: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(routes, "_INSTALLED", ("/programs/",))
+    monkeypatch.setattr(files, "_SITE", ("/programs/",))
     monkeypatch.setattr(routes, "MOST_LINES", most)
     outer = define(LIBRARY)["outer"]
     function = tj.function(lambda x: outer(x) + outer(2.0 * x))
