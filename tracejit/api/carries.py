@@ -73,7 +73,8 @@ class Carry:
         before, after = initial.type, tensor.type
         if after is before:
             return tensor
-        if before.form == "weak" and not after.shape and after.form != "weak":
+        grows = after.form != "weak" or not np.can_cast(after.dtype, before.dtype, "same_kind")
+        if before.form == "weak" and not after.shape and grows:
             return as_element(tensor) if after.form == "array" else tensor
         if after.form == "weak" and np.can_cast(after.dtype, before.dtype, "same_kind"):
             tensor = as_scalar(tensor, dtype=before.dtype)

@@ -23,6 +23,7 @@ from tracejit.trace.arguments.signature import (
     inside_method,
     signature_of,
 )
+from tracejit.trace.recording.active import called
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.recorder import Recorder
@@ -135,7 +136,7 @@ def custom_gradient(f: Any = None) -> Any:
             leaves = flatten(tuple(arguments.values()))[0]
         positional, keywords = call_arguments(signature, arguments)
         with recorder.logging_reads() as log, recorder.inside_scope():
-            answer = f(*positional, **keywords)
+            answer = called(f)(*positional, **keywords)
             if not (type(answer) is tuple and len(answer) == 2 and callable(answer[1])):
                 kind = type(answer).__name__
                 raise fail("rule-pair", recorder.here(), function=name, got=a(kind))
@@ -177,7 +178,7 @@ def grad_pass_through(f: Any) -> Any:
     def marked(*args: Any, **kwargs: Any) -> Any:
         leaves = flatten((args, kwargs))[0]
         with (_recorder_among(leaves) or current_recorder()).inside_scope():
-            value = map_tree(read_leaf, f(*args, **kwargs))
+            value = map_tree(read_leaf, called(f)(*args, **kwargs))
         results = flatten(value)[0]
         recorder = _recorder_among([*leaves, *results])
         if recorder is None:
@@ -219,7 +220,7 @@ def recompute_grad(f: Any) -> Any:
         if not isinstance(recorder, Recording):
             return recompute_eagerly(f, name, args, kwargs)
         with recorder.inside_region(), recorder.inside_scope():
-            return f(*args, **kwargs)
+            return called(f)(*args, **kwargs)
 
     return _wrapped(f, marked)
 

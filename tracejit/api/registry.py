@@ -17,6 +17,7 @@ from tracejit.ops.base.op import COMPOSITES, HANDLERS, OPS, Applied, Joint, Op, 
 from tracejit.ops.control.effects import answers, call_source
 from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.support.words import a, identifier
+from tracejit.trace.recording.active import called
 from tracejit.trace.recording.eager import handle_tensor
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.variable import current_recorder, read_leaf
@@ -277,7 +278,7 @@ def _checked_rule(name: str, rule: Callable[..., Any]) -> Callable[..., list[Any
         arrays = [k for k, x in enumerate(op.inputs) if x.type.form in ("array", "scalar")]
         given = op._replace(inputs=[op.inputs[k] for k in arrays], params=_shown(op))
         with recorder.running_rule():
-            answer = rule(given, *cotangents)
+            answer = called(rule)(given, *cotangents)
         entries = flatten(answer)[0] if answer is not None or len(arrays) == 1 else []
         if len(entries) != len(arrays):
             raise fail(

@@ -225,22 +225,21 @@ class Callee:
             sources, structures = sources_of(request, self.signature, arguments, name)
         positional, keywords = call_arguments(self.signature, arguments)
         start = len(recording.graph.nodes)
-        with collection_eased():
-            given = (*positional, *keywords.values())
-            with (
-                none_caught(name),
-                _routed(self.python, given, recording.as_written) as python,
-            ):
-                result = python(*positional, **keywords)
-            reroll(recording, start, [one for one in flatten(result)[0] if type(one) in TENSORS])
-        if top:
-            recording.forward = len(recording.graph.nodes)
-        if not request.transform:
-            leaves, structure = flatten(map_tree(read_leaf, result))
-            return Answer(leaves, structure, [], LEAF, [], None)
-        # At the top no line of the user's is between here and the call, which is not recorded.
-        with recording.at(NOWHERE if top else recording.where), collection_paused():
-            return derived(result, sources, structures, request, name, recording, top=top)
+        given = (*positional, *keywords.values())
+        with _routed(self.python, given, recording.as_written) as python:
+            with collection_eased():
+                with none_caught(name):
+                    result = python(*positional, **keywords)
+                found = [one for one in flatten(result)[0] if type(one) in TENSORS]
+                reroll(recording, start, found)
+            if top:
+                recording.forward = len(recording.graph.nodes)
+            if not request.transform:
+                leaves, structure = flatten(map_tree(read_leaf, result))
+                return Answer(leaves, structure, [], LEAF, [], None)
+            # At the top no line of the user's is between here and the call, which is not recorded.
+            with recording.at(NOWHERE if top else recording.where), collection_paused():
+                return derived(result, sources, structures, request, name, recording, top=top)
 
     def inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
         """Answer a call as part of the recording that runs already."""

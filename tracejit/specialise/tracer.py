@@ -11,7 +11,6 @@ from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
 from tracejit.ir.graph import Value
 from tracejit.ir.step_sizes import NotForAllSteps
 from tracejit.ops.control.branches import ENSURE, may_raise
-from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.passes.framework.dce import needed_nodes
 from tracejit.runtime.dispatch import numpy_generator
 from tracejit.runtime.identity import identity_of
@@ -273,7 +272,6 @@ class Tracer:
             recording=recording,
             captures=captures,
             finished=finished,
-            differentiated=request.differentiated,
             fixed=read,
             baked=frozenset(baked),
             in_order=in_order,
@@ -370,11 +368,8 @@ def _argument(leaf: Leaf, recording: Recording, request: SpecialisationRequest) 
         return RecordedGenerator(recording.argument(leaf.name, leaf.type, generator))
     if leaf.role == "sparse":
         return RecordedMatrix(recording.argument(leaf.name, leaf.type, leaf.value), leaf.value)
-    if leaf.name in request.differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
-        kind = leaf.type.with_form("scalar")
-        tensor = recording.argument(leaf.name, kind, leaf.type.dtype.type(leaf.value))
-        return CONVERSIONS[type(leaf.value)](tensor) if recording.is_routed else tensor
-    tensor = recording.argument(leaf.name, leaf.type, leaf.value)
+    is_independent = leaf.role == "number" and leaf.name in request.differentiated
+    tensor = recording.argument(leaf.name, leaf.type, leaf.value, is_independent)
     if leaf.role == "scalar" and leaf.name not in request.differentiated:
         recording.scalars[tensor._value] = leaf.value
     return tensor

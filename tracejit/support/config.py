@@ -173,9 +173,9 @@ SETTINGS = {
             "Print these stages of every kernel that is made to stderr.",
         ),
         Setting(
-            "convert", "TRACEJIT_CONVERT", FLAG, False,
+            "convert", "TRACEJIT_CONVERT", FLAG, True,
             "Convert functions, where they are recorded, so that calls under any name are "
-            "recorded. This is not finished.",
+            "recorded.",
         ),
         Setting(
             "reads", "TRACEJIT_READS", FLAG, False,

@@ -10,9 +10,10 @@ from tracejit.ir.types import ArrayType, type_of
 from tracejit.support.errors import fail
 from tracejit.support.words import a
 from tracejit.trace.arguments.signature import signature_of
+from tracejit.trace.recording.active import called
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.structure.trees import flatten
-from tracejit.trace.tensor.tensor import Tensor
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 RULES_FOR_NUMPY: list[Any] = []
 """The rules that users have registered for functions of NumPy's: any call may reach them."""
@@ -24,9 +25,28 @@ def leaf_type(leaf: Any) -> ArrayType | None:
 
 
 def is_array(leaf: Any) -> bool:
-    """Return whether a leaf is an input or output of a custom op: an array, not a Python number."""
+    """Return whether a leaf is an input or output of a custom op: an array, or a Python float that
+    depends on one or on a number to differentiate by, not another Python number."""
     known = leaf_type(leaf)
-    return known is not None and known.form != "weak"
+    if known is None or known.form != "weak":
+        return known is not None
+    return type(leaf) in TENSORS and known.is_inexact and _is_active(leaf)
+
+
+def _is_active(number: Tensor) -> bool:
+    """Return whether a Python number depends on an array of floats, or on one to differentiate
+    by."""
+    waiting, seen = [number._value], {number._value}
+    while waiting:
+        value = waiting.pop()
+        is_array = value.type.form != "weak" and value.type.is_inexact
+        if is_array or value in number._recording.independent:
+            return True
+        if value.type.form == "weak" and value.node is not None:
+            new = set(value.node.operands) - seen
+            seen |= new
+            waiting += new
+    return False
 
 
 def has_cotangent(leaf: Any) -> bool:
@@ -79,7 +99,7 @@ class Rule:
         self.inputs = [
             Input(parameter, known)
             for parameter, leaf in self.leaves
-            if (known := leaf_type(leaf)) is not None and known.form != "weak"
+            if is_array(leaf) and (known := leaf_type(leaf)) is not None
         ]
         self.variable_inputs = [Input(v.name or "a Variable", v.type) for v in self.variables]
         self.outputs = [
@@ -107,7 +127,7 @@ class Rule:
         given = [next(remaining) if there else None for there in self.outputs]
         extra = {"variables": self.variables} if self.takes_variables else {}
         with self.recorder.running_rule(), self.recorder.reading_as_of(self.since):
-            answer = self.rule(*given, **extra)
+            answer = called(self.rule)(*given, **extra)
         of_variables: list[Any] = []
         if extra:
             answer, of_variables = self._pair(answer)

@@ -49,6 +49,7 @@ from tracejit.trace.convert.libraries import (
 )
 from tracejit.trace.convert.rules import HANDED, RULES, handed, where_recorded
 from tracejit.trace.recording.active import active
+from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.source.files import is_installed_file
 from tracejit.trace.tensor.namespaces import NUMPY, recordable, recorded_argument
 
@@ -241,12 +242,12 @@ class _Routes:
 
         @functools.wraps(called)
         def call(*args: Any, **kwargs: Any) -> Any:
-            own = getattr(args[0], "__dict__", None) if args else None
-            held = own.values() if type(own) is dict else ()
+            own = dict_of(args[0]) if args else None
+            held = () if own is None else own.values()
             is_given = recorded_argument(*args, *kwargs.values(), *held) is not None
             if not (self.depth or is_given):
                 return called(*args, **kwargs)
-            if type(own) is dict:
+            if own is not None:
                 self.lend_methods_of(args[0])
             if not self.depth:
                 self.lines = 0
@@ -278,8 +279,7 @@ def _is_class_of_library(cls: type) -> bool:
 
 def _held_by(thing: Any) -> Iterator[Any]:
     """The objects in the attributes of an object, and in lists, tuples and dicts there."""
-    own = {} if isinstance(thing, type) else getattr(thing, "__dict__", {})
-    for value in own.values():
+    for value in ({} if isinstance(thing, type) else dict_of(thing) or {}).values():
         kind = type(value)
         yield from value if kind in (list, tuple) else value.values() if kind is dict else (value,)
 

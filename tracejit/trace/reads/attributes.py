@@ -30,6 +30,7 @@ from tracejit.trace.guards.access_paths import ATTRIBUTE, OWN, AccessPath, PathS
 from tracejit.trace.guards.guards import WithoutAttribute
 from tracejit.trace.guards.reads import is_foreign_module
 from tracejit.trace.reads.notes import MISSING, Notes, is_plain, is_users
+from tracejit.trace.recording.mutable_attributes import dict_of
 
 
 def lookup(cls: type, word: str) -> Any:
@@ -329,16 +330,6 @@ class Attributes(Notes):
 
 _OF_ENUMS = ("value", "name", "_value_", "_name_")
 _KEPT = ("__dict__", "__code__", "__defaults__", "__kwdefaults__", "__closure__", "__globals__")
-
-
-def dict_of(o: Any) -> dict[str, Any] | None:
-    """The `__dict__` of an object, past hooks of its class; None without."""
-    is_hooked = type(type(o).__getattribute__) is FunctionType
-    try:
-        own = object.__getattribute__(o, "__dict__") if is_hooked else o.__dict__
-    except AttributeError:
-        return None
-    return own if type(own) is dict else None
 
 
 def _getter(found: Any) -> Callable[..., Any] | None:

@@ -17,6 +17,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Mapping
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,16 @@ def attributes_of(holder: Any) -> dict[str, Any]:
     """The `__dict__` of an object, past its class."""
     own: dict[str, Any] = object.__getattribute__(holder, "__dict__")
     return own
+
+
+def dict_of(o: Any) -> dict[str, Any] | None:
+    """The `__dict__` of an object, past hooks of its class; None without."""
+    is_hooked = type(type(o).__getattribute__) is FunctionType
+    try:
+        own = object.__getattribute__(o, "__dict__") if is_hooked else o.__dict__
+    except AttributeError:
+        return None
+    return own if type(own) is dict else None
 
 
 class Attribute:

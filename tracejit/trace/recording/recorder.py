@@ -19,10 +19,8 @@ from tracejit.ir.location import Location
 from tracejit.ir.printer import constant_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import dtype_letters, is_number, type_of
-from tracejit.ops.base.forms import as_scalar
 from tracejit.ops.base.op import Op
 from tracejit.ops.control.marker_ops import IDENTITY
-from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.ops.elementwise.weak import SIZE
 from tracejit.support.errors import TracejitError, Where, fail, shape_row
 from tracejit.trace.recording.probes import Probe
@@ -49,7 +47,7 @@ class Recorder:
     `windows` are the open tapes. `logs` note the Variables that are read. `where` is the line that
     nodes are cited at instead of the running one, `in_rule` says that a rule of the user's runs:
     its own line is meant then. `originals` maps what a recompute region has computed again to what
-    it computed first.
+    it computed first. `independent` are numbers to differentiate by.
     """
 
     is_routed = False
@@ -73,6 +71,7 @@ class Recorder:
         self.moment: Moment | None = None
         self.out_of_order: set[Value] = set()
         self.known: dict[Value, Any] = {}
+        self.independent: set[Value] = set()
         self.shared: set[Value] = set()
         self.is_torn = False
         self.exact = False
@@ -299,7 +298,7 @@ class Recorder:
         raise NotImplementedError
 
     def source(self, argument: Any, name: str) -> Any:
-        """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.
+        """Argument `name`, to differentiate by, as a value of its own.
 
         What has no derivative stays as it is, for the caller to refuse.
         """
@@ -310,11 +309,9 @@ class Recorder:
         if not value.type.is_inexact:
             return argument
         tensor: Any = Tensor(self.keep(Tensor(value, self)), self)
-        if value.type.form == "weak":
-            tensor = as_scalar(tensor, dtype=value.type.dtype)
-            if self.is_routed:
-                tensor = CONVERSIONS[float](tensor)
         distinct = self.distinct(tensor)
+        if distinct.type.form == "weak":
+            self.independent.add(distinct._value)
         if distinct._value.node is not None:
             distinct._value.label = name
         return distinct
