@@ -166,6 +166,12 @@ def files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRACEJIT_CACHE", raising=False)
 
 
+@pytest.fixture
+def as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions run as they are written, without conversion."""
+    monkeypatch.setenv("TRACEJIT_CONVERT", "0")
+
+
 def pytest_runtest_teardown() -> None:
     """No test leaves a tape open."""
     assert EAGER.windows == ()
