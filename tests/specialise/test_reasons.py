@@ -7,13 +7,14 @@ import dataclasses
 import enum
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.compare import assert_same
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType
 from tracejit.specialise.reasons import READS, SENTENCES, differences, reason_for, settled
@@ -239,19 +240,40 @@ def test_many_differences_are_counted() -> None:
     assert "(and 3 more); kernel 1 has" in f.explain(*[SMALL[:1]] * 6)
 
 
-READ: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
-    "math": (lambda x, n: x * math.sqrt(n), (4.0, 9.0, 16.0), "np.sqrt"),
+Reading = tuple[Callable[..., Any], tuple[Any, ...], str]
+READ: dict[str, Reading] = {
     "range": (lambda x, n: sum(x for _ in range(n)), (1, 2, 3), "mask a fixed number of steps"),
-    "float": (lambda x, n: x * float(n), (1.0, 2.0, 3.0), "leave float(...) out"),
     "format": (lambda x, n: (x, f"{n:.2f}"), (1.0, 2.0, 3.0), "tj.callback"),
-    "full": (lambda x, n: x + np.full(3, n), (1.0, 2.0, 3.0), "import tracejit.numpy as np"),
     "index": (lambda x, n: x[..., n:], (0, 1, 2), "compute with NumPy functions of it"),
-}  # fmt: skip
+}
+READ_AS_WRITTEN: dict[str, Reading] = {
+    "math": (lambda x, n: x * math.sqrt(n), (4.0, 9.0, 16.0), "np.sqrt"),
+    "float": (lambda x, n: x * float(n), (1.0, 2.0, 3.0), "leave float(...) out"),
+    "full": (lambda x, n: x + np.full(3, n), (1.0, 2.0, 3.0), "import tracejit.numpy as np"),
+}
+
+
+@pytest.mark.parametrize("name", READ_AS_WRITTEN)
+def test_a_number_that_calls_record_has_one_kernel(name: str) -> None:
+    function, numbers, _ = READ_AS_WRITTEN[name]
+    f = tj.function(function)
+    for number in numbers:
+        assert_same(f(SMALL, number), function(SMALL, number))
+    assert f.tracing_count == 2  # the first number is a part of the kernel
+
+
+@pytest.mark.usefixtures("as_written")
+@pytest.mark.parametrize("name", READ_AS_WRITTEN)
+def test_a_number_that_code_as_written_reads_is_told_with_its_line(name: str) -> None:
+    is_told_with_its_line(*READ_AS_WRITTEN[name])
 
 
 @pytest.mark.parametrize("name", READ)
 def test_a_number_that_python_reads_is_told_with_its_line(name: str) -> None:
-    function, numbers, fix = READ[name]
+    is_told_with_its_line(*READ[name])
+
+
+def is_told_with_its_line(function: Callable[..., Any], numbers: Sequence[Any], fix: str) -> None:
     f = tj.function(function)
     for number in numbers[:2]:
         f(SMALL, number)

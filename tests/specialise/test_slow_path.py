@@ -81,7 +81,7 @@ def test_another_branch_is_recorded_once() -> None:
 
 
 def test_a_number_of_a_tape_that_python_reads_is_refused() -> None:
-    made = pieces(lambda x, k: x * k if float(k) > 1.0 else x)
+    made = pieces(lambda x, k: x * k if f"{k}" > "1" else x)
     with tj.GradientTape() as tape:
         k = tj.constant(np.float64(2.0))
         tape.watch(k)
@@ -148,8 +148,8 @@ def test_an_error_of_the_function_is_the_users() -> None:
     made = pieces(failing)
     with pytest.raises(KeyError, match="mine"):
         call(made, X)
-    with pytest.raises(TracejitError, match="needs a value"):
-        call(pieces(lambda x: np.asarray(x).tolist()), X)
+    with pytest.raises(TracejitError, match="is not recorded"):
+        call(pieces(lambda x: x.tobytes()), X)
 
 
 def test_where_kernels_are_disabled_python_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,7 @@ def test_dimensions_that_change_are_free() -> None:
     assert_same(found.call(np.ones(9)), 2.0 * np.ones(9))
 
 
+@pytest.mark.usefixtures("as_written")
 def test_where_free_dimensions_fail_sizes_are_fixed_and_stay_so() -> None:
     def needy(x: Any) -> Any:
         if type(x.shape[0]) is not int:

@@ -197,7 +197,6 @@ class Converter:
             return self._codes[code]
         template = _template(function, frozenset(self.operators))
         if isinstance(template, Refusal):
-            self.refusals[code] = template
             self._codes[code] = None
             return None
         if not has_operators(template):
@@ -216,6 +215,9 @@ class Converter:
         return code in self._codes and self._codes[code] is code
 
     def _without_source(self, function: FunctionType) -> FunctionType:
+        template = _template(function, frozenset(self.operators))
+        assert isinstance(template, Refusal)
+        self.refusals[function.__code__] = template
         if self.see is None:
             return function
         seen = seen_through(function, self.see)
