@@ -185,7 +185,7 @@ def call(p, x, rate=0.5, mode="sum"):
     problem = misfit(p, x, rate, mode)
     if problem is not None:
         raise TypeError("f: " + problem)
-    found = value_and_grad(p["b"], p["w"], x, rate, baked_held)
+    found = value_and_grad(float64(p["b"]), p["w"], x, rate, baked_held)
     return found[0], {"w": found[1][1], "b": found[1][0]}
 '''
 

@@ -38,6 +38,7 @@ def test_a_run_gives_a_graph_and_the_result_in_it() -> None:
 
 def test_a_gradient_is_part_of_the_graph() -> None:
     one = recorded(Callee(lambda x: np.sum(x**2), Request("grad", (0,))), X)
+    assert one.differentiated == {"x"}
     assert [value.name for value in one.recording.graph.inputs] == ["x", "out_bar"]
     assert len(one.recording.graph.outputs) == 2
 

@@ -11,10 +11,16 @@ from types import FunctionType, MethodType, NoneType
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from tracejit.autodiff.request.request import Request, is_option, selected, split_auxiliary, varying
+from tracejit.autodiff.request.request import (
+    Request,
+    is_option,
+    selected,
+    source_of,
+    split_auxiliary,
+    varying,
+)
 from tracejit.ir.graph import Node
 from tracejit.ir.types import type_of
-from tracejit.ops.base.forms import as_scalar
 from tracejit.specialise.callee import Form
 from tracejit.specialise.function import Function
 from tracejit.support.errors import fail
@@ -43,7 +49,7 @@ from tracejit.trace.structure.trees import (
     tuple_of,
     unflatten,
 )
-from tracejit.trace.tensor.tensor import TENSORS, Tensor
+from tracejit.trace.tensor.tensor import TENSORS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,12 +119,6 @@ def _looking_like(f: Any, python: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def strong(leaf: Any, recording: Recorder) -> Any:
-    """A result as a Tensor of NumPy's, if it is an array or number."""
-    tensor: Any = Tensor(recording.lift(leaf), recording)
-    return as_scalar(tensor, dtype=tensor.dtype) if tensor.type.form == "weak" else tensor
-
-
 class Sources:
     """The chosen arguments of a call, as Tensors that nothing else is taken for."""
 
@@ -156,7 +156,7 @@ class Sources:
             self.varies += varies
             structures.append(keep(structure, found, varies))
             chosen_leaves = itertools.compress(found, varies)
-            self.tensors += [Tensor(source._value, self.recording) for source in chosen_leaves]
+            self.tensors += map(source_of, chosen_leaves)
         self.structure = structures[0] if request.single else tuple_of(structures)
         remaining = iter(leaves)
         self.arguments = {
@@ -188,7 +188,7 @@ class Sources:
             varies = [type_of(leaf) is not None or not is_option(leaf) for leaf in leaves]
             structure = keep(structure, leaves, varies)
             leaves = [*itertools.compress(leaves, varies)]
-        return [strong(leaf, self.recording) for leaf in leaves], structure, auxiliary
+        return [self.recording.strong(leaf) for leaf in leaves], structure, auxiliary
 
     def rebuilt(self, found: Sequence[Any]) -> Any:
         """One value per source in the structure of the chosen arguments."""

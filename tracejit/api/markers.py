@@ -12,7 +12,6 @@ from typing import Any
 
 from tracejit.autodiff.request.rules import Rule, has_cotangent, is_array, leaf_type
 from tracejit.eager.recompute import kept, recompute_eagerly
-from tracejit.ops.base.forms import as_scalar
 from tracejit.ops.control.marker_ops import OVERRIDE, Marker, pass_through, stop
 from tracejit.specialise.function import Function
 from tracejit.support.errors import TracejitError, fail, placed
@@ -225,15 +224,6 @@ def recompute_grad(f: Any) -> Any:
     return _wrapped(f, marked)
 
 
-def _strong(leaf: Any, recorder: Recorder) -> Any:
-    """An output as a Tensor; a Python float as a float64 scalar."""
-    value = recorder.lift(leaf)
-    tensor: Any = Tensor(value, recorder)
-    if value.type.form == "weak":
-        tensor = as_scalar(tensor, dtype=value.type.dtype)
-    return tensor
-
-
 def _with_gradient(
     value: Any,
     inputs: Sequence[Any],
@@ -246,7 +236,7 @@ def _with_gradient(
     numbers = [k for k, leaf in enumerate(leaves) if becomes_output(leaf)]
     if not numbers:
         return value
-    outputs = [_strong(leaves[k], recorder) for k in numbers]
+    outputs = [recorder.strong(leaves[k]) for k in numbers]
     tensors = [Tensor(recorder.lift(leaf), recorder) for leaf in inputs]
     for k, result in zip(numbers, _override(outputs, tensors, marker), strict=True):
         leaves[k] = result

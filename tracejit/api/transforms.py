@@ -20,7 +20,6 @@ from tracejit.api.derived import (
     memoised_for,
     name_results,
     parameters_of,
-    strong,
 )
 from tracejit.api.linearize import PULLBACK, Halves, SecondHalf, misfit, refuse_structure
 from tracejit.autodiff.request.request import Request, cotangents_of, tangents_of
@@ -82,7 +81,7 @@ def _given(given: Any, like: Any, recording: Recorder, row: str, call: str) -> A
     problem = misfit(kind, leaf, like.type, row)
     if problem:
         raise fail(row, places.here(), call=call, problem=problem)
-    tensor = strong(leaf, recording)
+    tensor = recording.strong(leaf)
     return tensor if tensor.dtype == like.dtype else tensor.astype(like.dtype)
 
 

@@ -46,6 +46,7 @@ from tracejit.passes.algebra.simplify import simplify, simplify_exactly
 from tracejit.passes.exact.cse import share, share_decompositions
 from tracejit.passes.exact.detach import detach, detach_in_step
 from tracejit.passes.exact.erase import erase_markers
+from tracejit.passes.exact.numbers import as_numpy_numbers
 from tracejit.passes.framework.dce import drop_dead
 from tracejit.passes.framework.driver import Pass, run_in_turn
 from tracejit.support.config import dump
@@ -65,7 +66,14 @@ EXACT_PASSES = tuple(
 PASSES = (
     *(
         Pass(each, is_exact=True)
-        for each in (erase_markers, simplify, share, share_decompositions, drop_dead)
+        for each in (
+            erase_markers,
+            as_numpy_numbers,
+            simplify,
+            share,
+            share_decompositions,
+            drop_dead,
+        )
     ),
     Pass(vectorise_loops),
     Pass(improve),

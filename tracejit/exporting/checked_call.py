@@ -15,7 +15,7 @@ import numpy as np
 
 from tracejit.exporting.argument_checks import UNLIKE, Checks
 from tracejit.exporting.parameters import Parameters
-from tracejit.exporting.spelling import Names, inside, is_atom
+from tracejit.exporting.spelling import Names, inside, is_atom, scalar_name
 from tracejit.ir.graph import Constant
 from tracejit.ir.types import ArrayType
 from tracejit.runtime.dispatch import Answers, Entry
@@ -112,7 +112,11 @@ class _Writer:
                     f"pass {leaf.argument} to tj.export.",
                 )
             return self.constant(Baked(leaf.name, leaf.type, leaf.value))
-        return self.parameters.texts[leaf.name]
+        text = self.parameters.texts[leaf.name]
+        if leaf.role == "number" and leaf.name in self.entry.differentiated:
+            assert leaf.type is not None
+            return f"{self.names.known(scalar_name(leaf.type.dtype), 'numpy')}({text})"
+        return text
 
     def constant(self, baked: Baked) -> str:
         """The text of a value that is part of the module: a number, or the name of an array."""

@@ -54,14 +54,15 @@ class Answers(NamedTuple):
 class Entry:
     """A kernel with its checks: the record that the generated entry is compiled from.
 
-    `parameters` are the leaves handed to the kernel's function `target`. `fixed` maps leaves by
-    name to the value they must have; those in `in_order` must lie in C order in memory. `hidden`
-    are further arguments of the kernel, each an object and the path from it to the array;
-    `captured` are all outer arrays that Python may read. `identity` says which leaves are one
-    object, where the function asks. `guard` decides whether captured names still hold, `sizes` know
-    the free dimensions in the types of leaves. `answers` are those of every trace, by its number,
-    which stands at `which` in the kernel's return value; one alone is for all traces. `traces` are
-    those that the kernel has joined, or more by now, `decisions` the points at which they branch.
+    `parameters` are the leaves handed to the kernel's function `target`, with the leaf's value
+    converted to a float64 scalar where its name is in `differentiated`. `fixed` maps leaves by name
+    to the value they must have; those in `in_order` must lie in C order in memory. `hidden` are
+    further arguments of the kernel, each an object and the path from it to the array; `captured`
+    are all outer arrays that Python may read. `identity` says which leaves are one object,
+    where the function asks. `guard` decides whether captured names still hold, `sizes` know the
+    free dimensions in the types of leaves. `answers` are those of every trace, by its number, which
+    stands at `which` in the kernel's return value; one alone is for all traces. `traces` are those
+    that the kernel has joined, or more by now, `decisions` the points at which they branch.
     `unwatched` says whether no tape has to see what Variables it reads.
     """
 
@@ -70,6 +71,7 @@ class Entry:
     target: Callable[..., Any]
     fixed: dict[str, Any]
     baked: frozenset[str]
+    differentiated: frozenset[str]
     hidden: Sequence[tuple[Any, str]]
     guard: Guards | None
     answers: Sequence[Answers]
@@ -182,6 +184,9 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
         text = spelled[leaf.name]
         if leaf.role == "generator":
             text = f"{space.bind(numpy_generator)}({text})"
+        if leaf.role == "number" and leaf.name in entry.differentiated:
+            assert leaf.type is not None
+            text = f"{space.bind(leaf.type.dtype.type)}({text})"
         arguments.append(text)
     arguments += [f"{space.bind(canonical(holder))}{path}" for holder, path in entry.hidden]
     generators = [space.bind(x) for x, _ in entry.hidden if is_generator(x)]

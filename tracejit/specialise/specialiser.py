@@ -152,6 +152,7 @@ class Specialiser(NamedTuple):
                 target=getattr(kernel, target),
                 fixed=recorded.fixed,
                 baked=recorded.baked,
+                differentiated=recorded.differentiated,
                 hidden=[(each.holder, each.path) for each in traces.hidden],
                 captured=[array for _, array in recorded.captures.arrays.values()],
                 guard=guard if lasting else None,

@@ -51,6 +51,7 @@ class RecordedCall(NamedTuple):
     recording: Recording
     captures: Captures
     finished: Finished
+    differentiated: frozenset[str]
     fixed: dict[str, Any]
     baked: frozenset[str]
     in_order: frozenset[str]
@@ -140,6 +141,9 @@ class Trace:
             if leaf.role in ("generator", "sparse"):
                 yield handle_tensor(numpy_generator(value))
                 continue
+            if leaf.role == "number" and leaf.name in self.one.differentiated:
+                assert leaf.type is not None
+                value = leaf.type.dtype.type(value)
             yield Tensor(EAGER.lift(value), EAGER)
 
     def _hidden_tensor(self, hidden: Hidden) -> Tensor:

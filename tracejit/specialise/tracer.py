@@ -272,6 +272,7 @@ class Tracer:
             recording=recording,
             captures=captures,
             finished=finished,
+            differentiated=request.differentiated,
             fixed=read,
             baked=frozenset(baked),
             in_order=in_order,
@@ -368,8 +369,11 @@ def _argument(leaf: Leaf, recording: Recording, request: SpecialisationRequest) 
         return RecordedGenerator(recording.argument(leaf.name, leaf.type, generator))
     if leaf.role == "sparse":
         return RecordedMatrix(recording.argument(leaf.name, leaf.type, leaf.value), leaf.value)
-    is_independent = leaf.role == "number" and leaf.name in request.differentiated
-    tensor = recording.argument(leaf.name, leaf.type, leaf.value, is_independent)
+    if leaf.name in request.differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
+        kind = leaf.type.with_form("scalar")
+        tensor = recording.argument(leaf.name, kind, leaf.type.dtype.type(leaf.value))
+        return recording.as_number(tensor)
+    tensor = recording.argument(leaf.name, leaf.type, leaf.value)
     if leaf.role == "scalar" and leaf.name not in request.differentiated:
         recording.scalars[tensor._value] = leaf.value
     return tensor

@@ -20,7 +20,6 @@ from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.autodiff.reverse.fitting import like as like
 from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType, type_of
-from tracejit.ops.base.forms import as_scalar
 from tracejit.support.errors import fail
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.recorder import Recorder
@@ -158,8 +157,16 @@ def sources_of(
         varies = varying(leaves, structure, name, request, function)
         structures.append(keep(structure, leaves, varies))
         chosen = itertools.compress(leaves, varies)
-        sources += [Tensor(leaf._value, leaf._recording) for leaf in chosen]
+        sources += [source_of(leaf) for leaf in chosen]
     return sources, structures
+
+
+def source_of(leaf: Tensor) -> Tensor:
+    """The Tensor to differentiate by for an argument: of a Python float, the scalar that it stands
+    for."""
+    value = leaf._value
+    is_number = value.type.form == "weak" and value.node is not None
+    return Tensor(value.node.operands[0] if is_number else value, leaf._recording)
 
 
 def varying(
@@ -240,10 +247,7 @@ def _scalar(result: Any, request: Request, function: str, recording: Recorder) -
     words = {"transform": f"tj.{request.transform}", "function": function}
     if structure is not LEAF or (type(result) not in TENSORS and type_of(result) is None):
         raise fail("not-scalar", None, type=_kind(result), fix=_number_of(result), **words)
-    if type(result) not in TENSORS:
-        result = Tensor(recording.lift(result), recording)
-    if result.type.form == "weak":
-        result = as_scalar(result, dtype=result.dtype)
+    result = recording.strong(result)
     if result.shape != ():
         fix = "reduce it (np.sum, np.mean), or use tj.jacobian or tj.vjp for functions of arrays."
         raise fail("not-scalar", None, type=repr(result.type), fix=fix, **words)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.support.errors import fail
 from tracejit.support.words import a
@@ -26,23 +27,22 @@ def leaf_type(leaf: Any) -> ArrayType | None:
 
 def is_array(leaf: Any) -> bool:
     """Return whether a leaf is an input or output of a custom op: an array, or a Python float that
-    depends on one or on a number to differentiate by, not another Python number."""
+    was computed from floats of NumPy's, not another Python number."""
     known = leaf_type(leaf)
     if known is None or known.form != "weak":
         return known is not None
-    return type(leaf) in TENSORS and known.is_inexact and _is_active(leaf)
+    return type(leaf) in TENSORS and known.is_inexact and _is_of_array(leaf._value)
 
 
-def _is_active(number: Tensor) -> bool:
-    """Return whether a Python number depends on an array of floats, or on one to differentiate
-    by."""
-    waiting, seen = [number._value], {number._value}
+def _is_of_array(number: Value) -> bool:
+    """Return whether a Python number depends on floats of NumPy's."""
+    waiting, seen = [number], {number}
     while waiting:
         value = waiting.pop()
-        is_array = value.type.form != "weak" and value.type.is_inexact
-        if is_array or value in number._recording.independent:
-            return True
-        if value.type.form == "weak" and value.node is not None:
+        if value.type.form != "weak":
+            if value.type.is_inexact:
+                return True
+        elif value.node is not None:
             new = set(value.node.operands) - seen
             seen |= new
             waiting += new

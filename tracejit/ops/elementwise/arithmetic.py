@@ -209,7 +209,7 @@ _SLOPES: dict[Any, Callable[[Any, Any], Any]] = {
 }
 
 
-def _to_number(g: Any, z: Any, x: Any, exponent: Any) -> Any:
+def slope_of_power(g: Any, z: Any, x: Any, exponent: Any) -> Any:
     """g * n * x ** (n - 1)."""
     if exponent == 1:
         return g
@@ -237,13 +237,13 @@ def _of_source(types: Sequence[ArrayType], base: Any) -> str:
 power_to = _power(
     name="power_to",
     infer=lambda x, exponent: _sampled_type(np.power, x, [exponent]),
-    vjp=_to_number,
+    vjp=slope_of_power,
     source="np.power({0}, {exponent})",
 )
 pow_to = _power(
     name="pow_to",
     infer=lambda x, exponent: _sampled_type(operator.pow, x, [exponent]),
-    vjp=_to_number,
+    vjp=slope_of_power,
     source="{0} ** {exponent}",
     cost=lambda x, exponent: x.size if exponent == 2 else _cost(x),
 )

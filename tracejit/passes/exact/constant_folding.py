@@ -26,17 +26,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ops.control.control_flow import ControlFlow
 from tracejit.passes.framework.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
 
 def fold_constants(graph: Graph) -> Graph:
-    """`graph` with arrays that are made of constants alone as constants."""
+    """`graph` with arrays that are made of constants alone as constants. An array that is made of
+    nothing, such as zeros, is one unless it may be written to."""
     if not any(_is_constant(node, node.operands) for node in graph.nodes):
         return graph
+    written = _written(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if not _is_constant(node, operands):
+        if not _is_constant(node, operands) or (not operands and node.results[0] in written):
             return None
         try:
             with np.errstate(all="raise"):
@@ -59,9 +62,22 @@ def _is_constant(node: Node, operands: Sequence[Value]) -> bool:
     for value in operands:
         if not isinstance(value, Constant):
             return False
-    if not operands or node.op.effect or node.op.statements is not None or len(node.results) != 1:
+    if node.op.effect or node.op.statements is not None or len(node.results) != 1:
         return False
     type = node.results[0].type
     if type.form != "array" or type.sizes is not None:
         return False
     return 0 < type.size <= costs().most_folded_elements
+
+
+def _written(graph: Graph) -> set[Value]:
+    """The values that an update, a loop or the caller may write to, through views or not."""
+    written = set(graph.outputs)
+    for node in reversed(graph.nodes):
+        if isinstance(node.op, ControlFlow):
+            written.update(node.operands)
+        elif node.op.statements is not None and node.op.inplace:
+            written.add(node.operands[0])
+        elif node.op.view_of is not None and node.results[0] in written:
+            written.add(node.operands[node.op.view_of])
+    return written

@@ -164,11 +164,6 @@ class Eager(threading.local, Recorder):
         _compiled.keep(key, made, 1 + len(key[1]) // 1000)
         return made
 
-    def source(self, argument: Any, name: str) -> Any:
-        """As every recorder; a Python float as float64, which no eager code asks for its value."""
-        kind = WEAK_TYPES.get(type(argument))
-        return super().source(argument if kind is None else kind.dtype.type(argument), name)
-
     def lift(self, operand: Any) -> Value:
         """The value of an operand: a Tensor's own, a Variable's now, or an array or number."""
         if type(operand) in TENSORS:

@@ -113,18 +113,13 @@ class Recording(Recorder):
         self.decisions.prefix.hide(result._value)
         return result
 
-    def argument(
-        self, name: str, type: ArrayType, known: Any = None, is_independent: bool = False
-    ) -> Tensor:
-        """A new input as a Tensor; `known` is what it stands for in this run. Python may read a
-        number, unless it is an independent one, to differentiate by."""
+    def argument(self, name: str, type: ArrayType, known: Any = None) -> Tensor:
+        """A new input as a Tensor; `known` is what it stands for in this run."""
         value = self.graph.add_input(name, type)
         if type_of(known) is type.in_numbers or type is HANDLE:
             self.decisions.given[value] = known
         is_array = isinstance(known, np.ndarray) and not isinstance(known, Tensor)
-        if is_independent:
-            self.independent.add(value)
-        elif type.form == "weak":
+        if type.form == "weak":
             self.known[value] = known
         elif not is_array or known.flags.c_contiguous:
             self.in_order.add(value)

@@ -15,12 +15,14 @@ import numpy as np
 
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ir.location import Location
+from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.printer import constant_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import dtype_letters, is_number, type_of
+from tracejit.ops.base.forms import as_scalar
 from tracejit.ops.base.op import Op
 from tracejit.ops.control.marker_ops import IDENTITY
+from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.ops.elementwise.weak import SIZE
 from tracejit.support.errors import TracejitError, Where, fail, shape_row
 from tracejit.trace.recording.probes import Probe
@@ -47,7 +49,7 @@ class Recorder:
     `windows` are the open tapes. `logs` note the Variables that are read. `where` is the line that
     nodes are cited at instead of the running one, `in_rule` says that a rule of the user's runs:
     its own line is meant then. `originals` maps what a recompute region has computed again to what
-    it computed first. `independent` are numbers to differentiate by.
+    it computed first.
     """
 
     is_routed = False
@@ -71,7 +73,6 @@ class Recorder:
         self.moment: Moment | None = None
         self.out_of_order: set[Value] = set()
         self.known: dict[Value, Any] = {}
-        self.independent: set[Value] = set()
         self.shared: set[Value] = set()
         self.is_torn = False
         self.exact = False
@@ -298,7 +299,7 @@ class Recorder:
         raise NotImplementedError
 
     def source(self, argument: Any, name: str) -> Any:
-        """Argument `name`, to differentiate by, as a value of its own.
+        """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.
 
         What has no derivative stays as it is, for the caller to refuse.
         """
@@ -309,12 +310,29 @@ class Recorder:
         if not value.type.is_inexact:
             return argument
         tensor: Any = Tensor(self.keep(Tensor(value, self)), self)
+        is_number = value.type.form == "weak"
+        if is_number:
+            tensor = as_scalar(tensor, dtype=value.type.dtype)
         distinct = self.distinct(tensor)
-        if distinct.type.form == "weak":
-            self.independent.add(distinct._value)
         if distinct._value.node is not None:
             distinct._value.label = name
-        return distinct
+        return self.as_number(distinct) if is_number else distinct
+
+    def as_number(self, scalar: Any) -> Any:
+        """A NumPy scalar as the Python number that it stands for."""
+        if not self.is_routed:
+            return scalar
+        with self.at(NOWHERE):
+            return CONVERSIONS[complex if scalar.dtype.kind == "c" else float](scalar)
+
+    def strong(self, operand: Any) -> Tensor:
+        """An array or number as a Tensor of NumPy's, made at the line of what it was."""
+        tensor: Any = Tensor(self.lift(operand), self)
+        if tensor.type.form != "weak":
+            return tensor  # type: ignore[no-any-return]
+        node = tensor._value.node
+        with self.at(self.where if node is None else node.where):
+            return as_scalar(tensor, dtype=tensor.dtype)  # type: ignore[no-any-return]
 
     @contextmanager
     def probing(

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracejit.ir.types import WEAK_DTYPES, is_number, type_of
 from tracejit.ops.base.creation import is_routed
-from tracejit.ops.elementwise.weak import BINARY, BINARY_OPS, UNARY_OPS
+from tracejit.ops.elementwise.weak import BINARY, UNARY_OPS, arithmetic
 from tracejit.trace.structure.sparse_products import multiplies, times
 from tracejit.trace.tensor.selected import Selected
 from tracejit.trace.tensor.writes import out_by_name, write_result, write_update
@@ -58,7 +58,7 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
         if self.type.form != "weak" and (type(other) is type(self) or type(other) in WEAK_DTYPES):
             return self._handle(function, (self, other), {})
         if is_weak(self) and is_weak(other):
-            return BINARY_OPS[symbol](self, other)
+            return arithmetic(symbol, self, other)
         if type(other) is Selected:
             return NotImplemented
         if type(other) is not np.ndarray and multiplies(symbol, other):
@@ -77,7 +77,7 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
         if type(other) is not np.ndarray and multiplies(symbol, other):
             return self._handle(times, (other, self), {})
         if is_weak(self) and is_weak(other):
-            return BINARY_OPS[symbol](other, self)
+            return arithmetic(symbol, other, self)
         if is_foreign(self, other):
             if is_number(other):
                 return self._number(lambda number: BINARY[symbol](other, number), symbol)
