@@ -24,6 +24,7 @@ from tracejit.trace.arguments.signature import (
 )
 from tracejit.trace.recording.active import called
 from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.recording.variable import current_recorder, read_leaf
@@ -46,7 +47,7 @@ def stop_gradient(x: Any) -> Any:
 
 def _stopped(leaf: Any) -> Any:
     leaf = read_leaf(leaf)
-    if type(leaf) not in TENSORS or not leaf.type.is_inexact or leaf.type.form == "weak":
+    if not may_be_differentiated(leaf):
         return leaf
     return _override([leaf], [], Marker("stop_gradient", "stopped", stop))[0]
 

@@ -12,6 +12,7 @@ from tracejit.ops.control.marker_ops import OVERRIDE, Marker, stop
 from tracejit.support.errors import fail
 from tracejit.support.words import a
 from tracejit.trace.recording.eager import eager_tensor
+from tracejit.trace.recording.numbers import is_plain_number
 from tracejit.trace.recording.record import current_recording
 from tracejit.trace.recording.variable import current_recorder, strong_array
 from tracejit.trace.source import places
@@ -40,8 +41,8 @@ def constant(
     recording = current_recording()
     if hasattr(type(value), "__tracejit_record__"):
         tensor = tensor_of(value, current_recorder())
-        if recording is not None and tensor.type.form != "weak":
-            return recording.distinct(_stopped(tensor, dtype, shape))
+        if recording is not None and not is_plain_number(tensor):
+            return recording.distinct(_stopped(recording.strong(tensor), dtype, shape))
         value = tensor.numpy()
     data = strong_array(value, dtype)
     if shape is not None:

@@ -24,6 +24,7 @@ from tracejit.ir.graph import Value
 from tracejit.support.errors import fail, without_frames
 from tracejit.support.words import a
 from tracejit.trace.recording.eager import EAGER
+from tracejit.trace.recording.numbers import is_plain_number
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.recording.tape_window import Window
 from tracejit.trace.recording.variable import Variable, current_recorder
@@ -122,7 +123,7 @@ class GradientTape:
         for leaf in [*leaves, set()] if structure.has(set) else leaves:
             if type(leaf) is Variable:
                 self._window.watch_variable(leaf, recorder.version(leaf))
-            elif type(leaf) in TENSORS and leaf.type.form != "weak":
+            elif type(leaf) in TENSORS and not is_plain_number(leaf):
                 self._window.watch(recorder.keep(leaf))
             elif structure is not LEAF and stays(leaf):
                 continue

@@ -16,6 +16,7 @@ from tracejit.ir.types import type_of
 from tracejit.ops.base.forms import as_array, as_element
 from tracejit.support.errors import fail
 from tracejit.support.words import a
+from tracejit.trace.recording.numbers import is_plain_number
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.recording.variable import Variable
 from tracejit.trace.source import places
@@ -74,7 +75,7 @@ def leaves_of(given: Any, argument: str, call: str) -> tuple[list[Any], Structur
     TapeArgumentError for anything else."""
     leaves, structure = flatten(given)
     varies = [
-        type(leaf) is Variable or (type(leaf) in TENSORS and leaf.type.form != "weak")
+        type(leaf) is Variable or (type(leaf) in TENSORS and not is_plain_number(leaf))
         for leaf in leaves
     ]
     for leaf, is_source in zip(leaves, varies, strict=True):

@@ -6,15 +6,15 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.support.errors import fail
 from tracejit.support.words import a
 from tracejit.trace.arguments.signature import signature_of
 from tracejit.trace.recording.active import called
+from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.structure.trees import flatten
-from tracejit.trace.tensor.tensor import TENSORS, Tensor
+from tracejit.trace.tensor.tensor import Tensor
 
 RULES_FOR_NUMPY: list[Any] = []
 """The rules that users have registered for functions of NumPy's: any call may reach them."""
@@ -27,26 +27,9 @@ def leaf_type(leaf: Any) -> ArrayType | None:
 
 def is_array(leaf: Any) -> bool:
     """Return whether a leaf is an input or output of a custom op: an array, or a Python float that
-    was computed from floats of NumPy's, not another Python number."""
+    is computed from one, not another Python number."""
     known = leaf_type(leaf)
-    if known is None or known.form != "weak":
-        return known is not None
-    return type(leaf) in TENSORS and known.is_inexact and _is_of_array(leaf._value)
-
-
-def _is_of_array(number: Value) -> bool:
-    """Return whether a Python number depends on floats of NumPy's."""
-    waiting, seen = [number], {number}
-    while waiting:
-        value = waiting.pop()
-        if value.type.form != "weak":
-            if value.type.is_inexact:
-                return True
-        elif value.node is not None:
-            new = set(value.node.operands) - seen
-            seen |= new
-            waiting += new
-    return False
+    return known is not None and (known.form != "weak" or may_be_differentiated(leaf))
 
 
 def has_cotangent(leaf: Any) -> bool:

@@ -4,23 +4,24 @@ Results are Python numbers again (weak under NEP 50). They have derivatives: a P
 differentiated by, and `float(x)` is one that depends on an array. Those of powers are computed as
 NumPy does, which raises no error at 0.
 
-Python's power of a negative float is complex where the exponent is no integer. Such a power is that
-of `math`, which is real or raises ValueError.
+Python's power of a negative float is complex where the exponent is no integer. What may have a
+derivative is real: there such a power is NumPy's, which is nan.
 """
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit.ir.types import PYTHON_TYPES, WEAK_DTYPES, WEAK_TYPES, ArrayType
 from tracejit.ops.base import axes
+from tracejit.ops.base.creation import is_recorded
 from tracejit.ops.base.forms import as_scalar
 from tracejit.ops.base.op import Op, Rules, defop
 from tracejit.ops.elementwise.arithmetic import pow, slope_of_power
 from tracejit.ops.elementwise.complex import absolute
-from tracejit.ops.elementwise.python_math import MATH_OPS
 
 
 def _python_type(function: Callable[..., Any]) -> Callable[..., ArrayType]:
@@ -106,23 +107,47 @@ UNARY_OPS = {
     )
     for symbol, function in UNARY.items()
 }
+
+
+def _power_of_source(types: Sequence[ArrayType], exponent: Any = 0.5) -> str:
+    """x ** y; of floats as NumPy has it unless the exponent is an integer."""
+    if float(exponent).is_integer():
+        return "{0} ** {exponent}"
+    return f"float(np.float64({{0}}) ** {'{1}' if len(types) == 2 else '{exponent}'})"
+
+
 power_of_number = defop(
     name="python_pow_to",
-    infer=lambda x, exponent: _python_type(operator.pow)(x, WEAK_TYPES[type(exponent)]),
+    infer=lambda x, exponent: WEAK_TYPES[float],
     vjp=lambda g, z, x, exponent: (
-        2.0 * g * x if exponent == 2 else slope_of_power(g, z, _strong(x), exponent)
+        2.0 * g * x if exponent == 2 else slope_of_power(g, _strong(z), _strong(x), exponent)
     ),
     batch=lambda moved, x, exponent: x**exponent,
-    source="{0} ** {exponent}",
+    source=_power_of_source,
+    axes=axes.broadcasting,
+)
+power_of_numbers = defop(
+    name="python_power",
+    infer=lambda x, y: WEAK_TYPES[float],
+    vjp=_SLOPES["**"],
+    jvp=_SLOPES["**"],
+    batch=lambda moved, x, y: x**y,
+    source=_power_of_source,
     axes=axes.broadcasting,
 )
 
 
 def arithmetic(symbol: str, x: Any, y: Any) -> Any:
     """What Python's operator of this symbol answers for two numbers, some of which are recorded."""
-    kinds = [getattr(number, "dtype", None) or WEAK_DTYPES[type(number)] for number in (x, y)]
-    if symbol != "**" or kinds[0].kind not in "fi" or kinds[1].kind not in "fi":
-        return BINARY_OPS[symbol](x, y)
-    if kinds[0].kind == "f" and type(y) in (int, float) and float(y).is_integer():
-        return power_of_number(x, exponent=y)
-    return (BINARY_OPS[symbol] if kinds[1].kind == "i" else MATH_OPS["pow"])(x, y)
+    if symbol == "**" and not _is_known(x, y):
+        kinds = [getattr(one, "dtype", None) or WEAK_DTYPES[type(one)] for one in (x, y)]
+        if kinds[0].kind == "f" and type(y) in (int, float) and math.isfinite(y):
+            return power_of_number(x, exponent=y)
+        if kinds[0].kind in "fi" and kinds[1].kind == "f":
+            return power_of_numbers(x, y)
+    return BINARY_OPS[symbol](x, y)
+
+
+def _is_known(*numbers: Any) -> bool:
+    """Return whether the recording knows what it is computing with, and that it has no slope."""
+    return all(not is_recorded(one) or one._value in one._recording.known for one in numbers)

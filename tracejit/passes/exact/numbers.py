@@ -29,7 +29,7 @@ from tracejit.ops.base.forms import as_scalar
 from tracejit.ops.control.branches import DECIDE
 from tracejit.ops.control.control_flow import ControlFlow
 from tracejit.ops.elementwise.python_numbers import CONVERSIONS
-from tracejit.ops.elementwise.weak import BINARY_OPS, UNARY_OPS, power_of_number
+from tracejit.ops.elementwise.weak import BINARY_OPS, UNARY_OPS, power_of_number, power_of_numbers
 from tracejit.passes.framework.emission import emit
 from tracejit.passes.framework.rebuild import rebuild
 
@@ -42,6 +42,7 @@ _OPS = {
     UNARY_OPS["-"].name: "negative",
     UNARY_OPS["abs"].name: "absolute",
     power_of_number.name: "pow_to",
+    power_of_numbers.name: "pow",
 }
 """The ops of NumPy that compute what those of Python numbers do."""
 _ROOTS = (CONVERSIONS[float], CONVERSIONS[complex])

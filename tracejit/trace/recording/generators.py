@@ -39,6 +39,7 @@ from tracejit.ops.control.effects import (
     signature_of_draw,
 )
 from tracejit.support.errors import TracejitError, fail, shape_row
+from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.source import places
 
 DIFFERENTIABLE = {"normal": NORMAL, "uniform": UNIFORM}
@@ -84,7 +85,7 @@ class RecordedGenerator:
         def method(*args: Any, **kwargs: Any) -> Any:
             op, operands, params = self._call(name, args, kwargs)
             drawn = op(*operands, **params)
-            may_carry = drawn.type.is_inexact and any(map(_may_be_differentiated, operands))
+            may_carry = drawn.type.is_inexact and any(map(may_be_differentiated, operands))
             if drawn.type.form == "weak" and may_carry:
                 return as_scalar(drawn, dtype=drawn.dtype)
             return drawn
@@ -100,7 +101,7 @@ class RecordedGenerator:
             given = dict(zip(bound.signature.parameters, args, strict=False)) | kwargs
             given = {name: _read(method, name, value) for name, value in given.items()}
             op, operands, params = DRAW, [self._handle], {}
-            if method in DIFFERENTIABLE and any(map(_may_be_differentiated, given.values())):
+            if method in DIFFERENTIABLE and any(map(may_be_differentiated, given.values())):
                 op = DIFFERENTIABLE[method]
                 bound.arguments.update(given)
                 bound.apply_defaults()
@@ -121,11 +122,6 @@ class RecordedGenerator:
 
 # Errors call it what the user passed.
 RecordedGenerator.__name__ = "Generator"
-
-
-def _may_be_differentiated(value: Any) -> bool:
-    """Return whether `value` is recorded and may have a derivative: no Python number has."""
-    return is_recorded(value) and value.type.is_inexact and value.type.form != "weak"
 
 
 # What the arguments come to

@@ -13,6 +13,30 @@ from typing import Any
 from tracejit.ir.graph import Constant, Value
 from tracejit.ops.control.marker_ops import IDENTITY, OVERRIDE
 from tracejit.ops.elementwise.weak import SIZE
+from tracejit.trace.tensor.tensor import TENSORS
+
+
+def may_be_differentiated(leaf: Any) -> bool:
+    """Return whether something is a Tensor through which derivatives may flow: of floats, and no
+    Python number but one that is computed from floats of NumPy's."""
+    if type(leaf) not in TENSORS or not leaf.type.is_inexact:
+        return False
+    waiting, met = [leaf._value], {leaf._value}
+    while waiting:
+        value = waiting.pop()
+        if value.type.form != "weak":
+            if value.type.is_inexact:
+                return True
+        elif value.node is not None:
+            new = set(value.node.operands) - met
+            met |= new
+            waiting += new
+    return False
+
+
+def is_plain_number(tensor: Any) -> bool:
+    """Return whether a Tensor is a Python number through which no derivative flows."""
+    return bool(tensor.type.form == "weak") and not may_be_differentiated(tensor)
 
 
 def origins_of(value: Value) -> set[Value] | None:
