@@ -301,7 +301,9 @@ KINDS = {"None": "NoneType", "float": "float", "array": "ndarray", "None]": "Non
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_fact_73_what_is_no_tensor_is_a_type_error_naming_it(run: Any, case: str) -> None:
+def test_fact_73_what_is_no_tensor_is_a_type_error_naming_it(
+    request: pytest.FixtureRequest, run: Any, case: str
+) -> None:
     def program() -> Any:
         x = c(3.0)
         with tj.GradientTape() as t:
@@ -309,6 +311,9 @@ def test_fact_73_what_is_no_tensor_is_a_type_error_naming_it(run: Any, case: str
             y = x * x
         return BAD[case](t, y, x)
 
+    if case.endswith("array") and request.node.callspec.params["run"] == "compiled":
+        assert run(program) is None  # np.array makes a Tensor while a function is recorded
+        return
     text = refusal(TypeError, lambda: run(program))
     argument, *_, kind = case.split()
     assert f"tape.gradient: {argument} must hold Tensors or Variables" in text
@@ -705,7 +710,7 @@ def test_fact_93_gradients_use_the_values_of_the_forward_run(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("call", [np.unique, lambda x: x.view("f8")], ids=["unique", "view"])
+@pytest.mark.parametrize("call", [np.packbits, lambda x: x.view("i8")], ids=["packbits", "view"])
 def test_fact_94_what_is_not_recorded_is_refused_at_the_call(mode: str, call: Any) -> None:
     """TensorFlow has operations without a gradient; NumPy's that are recorded all have one."""
 

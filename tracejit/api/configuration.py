@@ -87,7 +87,7 @@ def config(
     | `strict` | `TRACEJIT_STRICT` | no fallback to Python hides a mistake of tracejit |
     | `verify` | `TRACEJIT_VERIFY` | the graph is checked after every pass |
     | `dump` | `TRACEJIT_DUMP` | "converted,trace,adjoint,plan,source": printed to stderr |
-    | `convert` | `TRACEJIT_CONVERT` | record calls under any name; not finished |
+    | `convert` | `TRACEJIT_CONVERT` | functions are converted: calls are recorded under any name |
     | `reads` | `TRACEJIT_READS` | guard kernels by what was read; not finished |
     | `as_is` | `TRACEJIT_AS_IS` | packages whose functions run as they are written |
 

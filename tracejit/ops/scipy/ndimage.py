@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.ndimage as nd
 
-from tracejit.ops.base.creation import as_array, is_recorded
+from tracejit.ops.base.creation import as_array, is_recorded, settled
 from tracejit.ops.base.infer import normalize_axis
 from tracejit.ops.base.op import answer
 from tracejit.ops.scipy import filters
@@ -37,6 +37,7 @@ def _array(input: Any) -> Any:
 
 def _weights(weights: Any) -> np.ndarray:
     """The weights of a filter, which are constant."""
+    weights = settled(weights)
     if is_recorded(weights):
         raise TypeError("weights cannot be recorded: they have to be known beforehand")
     found = np.asarray(weights)

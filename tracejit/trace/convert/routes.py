@@ -7,8 +7,6 @@ NumPy hands most of its functions to a Tensor. It has no protocol for those that
 for lists of arrays; SciPy and `math` have none at all. Where the user's function is converted, each
 call asks here what to call: NumPy's functions as `tracejit.numpy` has them, SciPy's that have a
 rule, ufuncs for `math`, and the user's own functions, converted in turn.
-
-This is not finished, and happens only where TRACEJIT_CONVERT is 1.
 """
 
 from __future__ import annotations
@@ -346,7 +344,8 @@ def _route(called: Any, kind: type, route: Callable[[Any], Any]) -> Any:
 def _module_of(called: Any) -> str:
     """The module that defines a function, whatever it wraps; a dot follows it."""
     names = getattr(called, "__globals__", None)
-    module = getattr(called, "__module__", None) if names is None else names.get("__name__")
+    is_function = type(names) is dict
+    module = names.get("__name__") if is_function else getattr(called, "__module__", None)
     return f"{module}."
 
 

@@ -376,6 +376,13 @@ class Recording(Recorder):
         call = "the length of what {} selects"
         return of_pattern(self.decide(pattern._value, int, call, _FIX_OF_LENGTH), kind)
 
+    def made_of_nothing(self, tensor: Tensor) -> Any:
+        """As every recorder; what a tape watches is no constant."""
+        value = tensor._value
+        if not self.is_routed or any(window.knows(value) for window in self.windows):
+            return tensor
+        return self.decisions.prefix[value] if origins_of(value) == set() else tensor
+
     def differs_in_steps(self, value: Value) -> bool:
         """Return whether a number is another at each step of a loop that is being recorded."""
         return any(type(one) is Placeholder for one in origins_of(value) or ())

@@ -318,6 +318,11 @@ class Recorder:
             distinct._value.label = name
         return self.as_number(distinct) if is_number else distinct
 
+    def made_of_nothing(self, tensor: Tensor) -> Any:
+        """The array that a Tensor stands for where it is made of constants alone, as `np.eye(3)` is
+        in converted code; else the Tensor."""
+        return tensor
+
     def as_number(self, scalar: Any) -> Any:
         """A NumPy scalar as the Python number that it stands for."""
         if not self.is_routed:

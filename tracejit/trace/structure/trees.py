@@ -92,7 +92,7 @@ class Kept:
 LEAF = Structure(None)
 
 
-def _keys(value: Any) -> tuple[Any, ...] | None:
+def keys_of(value: Any) -> tuple[Any, ...] | None:
     """The keys of a container; None of a leaf."""
     kind = type(value)
     if kind in MAPPINGS:
@@ -138,7 +138,7 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Any], Structure]:
     if depth > DEEPEST:
         raise fail("too-deep", places.here(), deepest=DEEPEST)
     value = tuple(value) if type(value) is FreeShape else value
-    keys = _keys(value)
+    keys = keys_of(value)
     if keys is None:
         return [value], LEAF
     leaves: list[Any] = []
@@ -274,7 +274,7 @@ def spread(prefix: Any, structure: Structure) -> list[Any]:
     >>> spread({"a": 0, "b": None}, flatten({"b": 1.0, "a": (2.0, 3.0)})[1])
     [0, 0, None]
     """
-    keys = _keys(prefix)
+    keys = keys_of(prefix)
     if keys is None:
         return [prefix] * structure.size
     if keys != structure.keys:

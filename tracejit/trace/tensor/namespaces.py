@@ -8,13 +8,16 @@ they are recorded where a Tensor or a Variable is among their arguments.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from itertools import chain
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from tracejit.trace.structure.trees import flatten
+from tracejit.support.errors import fail
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import DEEPEST, MAPPINGS, SEQUENCES, flatten, keys_of
 
 NUMPY: list[Callable[[Any], Any]] = []
 """Finders of what stands for a function of NumPy's, or None."""
@@ -27,13 +30,25 @@ def recorded_argument(*args: Any) -> Any:
     """The first Tensor or Variable among `args` and in their containers; None without."""
     if _PLAIN.issuperset(map(type, args)):
         return None
-    for arg in args:
-        if hasattr(type(arg), "__tracejit_record__"):
-            return arg
-    for leaf in flatten(args)[0]:
-        if hasattr(type(leaf), "__tracejit_record__"):
-            return leaf
-    return None
+    waiting: list[Iterable[Any]] = [args]
+    for _ in range(DEEPEST):
+        inside: list[Iterable[Any]] = []
+        for value in chain.from_iterable(waiting):
+            kind = type(value)
+            if kind in _PLAIN:
+                continue
+            if hasattr(kind, "__tracejit_record__"):
+                return value
+            if kind in SEQUENCES:
+                inside.append(value)
+            elif kind in MAPPINGS:
+                inside.append(value.values())
+            elif (keys := keys_of(value)) is not None:
+                inside.append([getattr(value, key) for key in keys])
+        if not inside:
+            return None
+        waiting = inside
+    raise fail("too-deep", places.here(), deepest=DEEPEST)
 
 
 def _is_data(arg: Any) -> bool:

@@ -203,7 +203,9 @@ class Tensor(ArrayMethods):
     def __tracejit_data__(self) -> Any:
         """The numbers, where they are known and nothing differentiable; else this Tensor."""
         known = self._held.data
-        if known is None or self.type.is_inexact:
+        if known is None:
+            return self._recording.made_of_nothing(self)
+        if self.type.is_inexact:
             return self
         self._recording.note_constant(self)
         return self._value.data

@@ -17,7 +17,7 @@ import numpy as np
 
 from tracejit.ir.types import HANDLE, ArrayType, Shape, type_of
 from tracejit.ops.base.batching import Moved
-from tracejit.ops.base.creation import as_array, is_recorded, type_in_call
+from tracejit.ops.base.creation import as_array, is_recorded, settled, type_in_call
 from tracejit.ops.base.op import OPS, Op, Rules, answer, defop
 
 Probe = Callable[..., Any]
@@ -45,6 +45,7 @@ def read_call(
         for name, value in arguments.items():
             if name in operands or value is defaults[name]:
                 continue
+            value = settled(value)
             if is_recorded(value):
                 raise TypeError(f"{name} cannot be recorded: it has to be known beforehand")
             if name in FREE and name != "check_finite" and not value:
