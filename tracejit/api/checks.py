@@ -190,7 +190,7 @@ class Check:
         return Level(made, f"{words}{level.words.replace(' of', '', 1)}", more=more)
 
     def _seeds(self, level: Level) -> list[Any]:
-        results = level.function(*self.xs, *level.more)
+        results = [np.asarray(y)[()] for y in level.function(*self.xs, *level.more)]
         if len(results) == 1 and np.shape(results[0]) == () and results[0].dtype.kind != "c":
             return [np.ones_like(results[0])[()]]
         return [_drawn(self.rng, y) for y in results]
