@@ -132,6 +132,8 @@ def converted_text(source: Source, kinds: Collection[str]) -> str:
     """The text of what `rewrite` makes of a function, with names for the operators."""
     _, node = source.tree()
     _strip(node)
+    if not isinstance(node, ast.Lambda):
+        node.decorator_list = []
     _Rewriting(source, node, kinds).run()
     return ast.unparse(_Naming().visit(node))
 

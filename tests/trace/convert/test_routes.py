@@ -164,6 +164,16 @@ def test_dump_prints_what_is_converted(
     assert "np.mean" in printed and "site(" in printed
 
 
+def test_dump_leaves_out_decorators(switched_on: None, capsys: pytest.CaptureFixture[str]) -> None:
+    @tj.function
+    def total(x: Any) -> Any:
+        return np.sum(x)
+
+    with tj.config(dump="converted"):
+        total(X)
+    assert ")\ndef total(x):\n" in capsys.readouterr().err
+
+
 LIBRARY = """
 import numpy as np
 def inner(x):
