@@ -62,6 +62,7 @@ __all__ = [
     "UnconnectedGradients",
     "Variable",
     "__version__",
+    "as_is",
     "cache",
     "callback",
     "check_grads",

@@ -37,16 +37,20 @@ _modules: set[str] = set()
 
 
 def as_is(marked: Marked) -> Marked:
-    """Let a function run as it is written; or a class with its methods, a module, or a package
-    with all its modules, given by its name.
+    """Let a function run as it is written, without conversion; it is returned.
 
-    What runs as it is written calls NumPy itself, as functions do where conversion is switched
-    off. The setting `as_is` names packages without any change of code.
+    `marked` may also be a class, for its methods; a module; or the name of a package, for all its
+    modules. What runs as it is written is recorded as far as NumPy hands its calls to recorded
+    arrays, and refused elsewhere. It takes `tracejit.numpy` for arrays that it fills. The setting
+    `as_is` names packages without any change of code.
 
-    >>> import json
+    >>> import numpy as np
     >>> import tracejit as tj
-    >>> tj.as_is(json).__name__
-    'json'
+    >>> @tj.as_is
+    ... def energy(x):
+    ...     return np.sum(x * x)
+    >>> tj.grad(lambda x: energy(x))(np.array([1.0, 2.0]))
+    array([2., 4.])
     """
     match marked:
         case ModuleType():
