@@ -28,8 +28,8 @@ from tracejit.trace.tensor.selected import Selected
 
 PLAIN = "a plain array, which cannot hold what is being recorded"
 USE_NAMESPACE = (
-    "make the array with `import tracejit.numpy as np`: its np.zeros, np.empty and np.array give "
-    "arrays that can; or use the returned value."
+    "write into a copy, y = np.array(y), or use the returned value. In code that is not converted, "
+    "make the array with `import tracejit.numpy as np`."
 )
 
 
