@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 import tracejit.ops  # noqa: F401  fills the tables of ops that recordings look into
@@ -62,7 +63,6 @@ SLOW = {
 BETWEEN_FREEZES = 2.0
 # The process of xdist that this is.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
-BEGUN = pytest.StashKey[float]()
 TOOK = "processor seconds"
 
 
@@ -97,18 +97,22 @@ def seconds() -> float:
     return sum(os.times()[:4])
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Note when a test begins."""
-    item.stash[BEGUN] = seconds()
-    return (yield)
-
-
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Note how long a test took: its last report says so."""
-    if call.when == "teardown":
-        item.user_properties.append((TOOK, seconds() - item.stash[BEGUN]))
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Run a test and tell what became of it, and how long it took, in one report: what passes has
+    three otherwise, and a process of xdist sends six messages for it."""
+    names: dict[str, Any] = {"nodeid": item.nodeid, "location": item.location}
+    if not WORKER:
+        item.ihook.pytest_runtest_logstart(**names)
+    begun = seconds()
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    told = [one for one in reports if one.when == "call" or not one.passed] or reports[-1:]
+    told[-1].user_properties.append((TOOK, seconds() - begun))
+    for report in told:
+        item.ihook.pytest_runtest_logreport(report=report)
+    if not WORKER:
+        item.ihook.pytest_runtest_logfinish(**names)
+    return True
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
