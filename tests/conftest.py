@@ -19,6 +19,7 @@ from hypothesis import settings
 
 import tracejit.ops  # noqa: F401  fills the tables of ops that recordings look into
 from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
+from tracejit.runtime import blas
 from tracejit.trace.recording.eager import EAGER
 
 TABLES = Path(__file__).parent / "ops"
@@ -75,6 +76,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Tell tests.by_day, which test modules import, whether it is day."""
     by_day = is_by_day(config)
     os.environ["TESTS_BY_NIGHT"] = "0" if by_day else "1"
+    if by_day:  # threads for matrices of a few rows wait for a processor that the other tests have
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A run of the suite tries the same programs everywhere; nightly runs ask for others themselves.
     settings.register_profile(
         "same",
@@ -174,6 +177,19 @@ def files(monkeypatch: pytest.MonkeyPatch) -> None:
 def as_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions run as they are written, without conversion."""
     monkeypatch.setenv("TRACEJIT_CONVERT", "0")
+
+
+@pytest.fixture
+def threads_of_blas() -> Iterator[None]:
+    """NumPy's OpenBLAS, if it is one, has two threads, as where no test runs beside it."""
+    library = blas.find()
+    before = library.get_threads() if library else 0
+    if library:
+        library.set_threads(2)
+        assert library.get_threads() == 2
+    yield
+    if library:
+        library.set_threads(before)
 
 
 def pytest_runtest_teardown() -> None:

@@ -324,7 +324,7 @@ def test_functions_that_call_themselves() -> None:
 
 
 @pytest.mark.parametrize("raised", [ValueError, KeyboardInterrupt])
-def test_exceptions_in_the_middle(raised: type[BaseException]) -> None:
+def test_exceptions_in_the_middle(raised: type[BaseException], threads_of_blas: None) -> None:
     """They come out, the BLAS has its threads again, and later calls are right."""
     function = tj.value_and_grad(tj.function(dividing, cache=False, threads=2), (0, 1))
     w, x = np.linspace(-1, 1, 60), np.linspace(1, 2, 60)

@@ -64,7 +64,7 @@ def state() -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def works_before_and_after(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: None, threads_of_blas: None
 ) -> Iterator[None]:
     """A cache of its own. A MemoryError that Python does not meet is no mistake here."""
     monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))

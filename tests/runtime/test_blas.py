@@ -278,10 +278,11 @@ def test_functions_of_a_module_that_asks_for_it(number: Number) -> None:
 
 
 @needs_openblas
-def test_numpys_own_openblas() -> None:
+def test_numpys_own_openblas(threads_of_blas: None) -> None:
     blas_threads = blas.blas_threads()
     assert blas_threads is not None
     before = blas_threads.blas.get_threads()
+    assert before == 2
     product = np.ones((300, 300)) @ np.ones((300, 300))
 
     def inside() -> int:
