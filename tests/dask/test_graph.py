@@ -126,6 +126,12 @@ def cluster() -> Iterator[Any]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Any]:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
 def test_the_bits_depend_on_the_blocks_alone(cluster: Any) -> None:
     both = td.value_and_grad(loss)
     found = []
@@ -171,11 +177,18 @@ def test_a_worker_imports_a_kernel_once(cluster: Any) -> None:
 
 
 @pytest.mark.parametrize("scheduler", ["processes", "distributed"])
-def test_errors_of_other_processes_are_told_as_here(scheduler: str, cluster: Any) -> None:
+def test_errors_of_other_processes_are_told_as_here(
+    scheduler: str, cluster: Any, processes: Any
+) -> None:
     inverted = td.function(lambda a: np.sum(np.linalg.inv(a)))
+    pool = processes if scheduler == "processes" else None
     singular = da.from_array(np.stack([np.eye(2), np.zeros((2, 2))]), chunks=(1, 2, 2))
     with distributed.Client(cluster, set_as_default=scheduler == "distributed"):
-        with dask.config.set(scheduler=scheduler), pytest.raises(tj.TracejitError) as caught:
+        pool = {"pool": processes} if scheduler == "processes" else {}
+        with (
+            dask.config.set(scheduler=scheduler, **pool),
+            pytest.raises(tj.TracejitError) as caught,
+        ):
             inverted(singular)
     assert type(caught.value).__name__ == "BlockError"
     assert "failed on block 1, rows 1 to 1: at " in str(caught.value)
@@ -244,12 +257,6 @@ def on_disk(kind: str, folder: Path) -> Any:
         frame = pandas.DataFrame(X[part * 33 : part * 33 + 33], columns=list("abcde"))
         frame.to_parquet(folder / f"part.{part}.parquet")
     return dd.read_parquet(folder).to_dask_array(lengths=True)
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Any]:
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        yield pool
 
 
 @pytest.mark.parametrize("kind", by_day(["npy"], ["npy", "zarr", "parquet"]))
