@@ -478,9 +478,14 @@ def test_stubs_are_imported_under_type_checking_alone() -> None:
     check(rule)
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes right inside another that are no expressions: no statement is inside one."""
+    return (node for node in ast.iter_child_nodes(tree) if not isinstance(node, ast.expr))
+
+
 def outside_type_checking(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a module that run."""
-    for child in ast.iter_child_nodes(tree):
+    """The statements of a module that run."""
+    for child in statements(tree):
         if isinstance(tree, ast.If) and ast.unparse(tree.test) == "TYPE_CHECKING":
             if child in tree.body:
                 continue
@@ -601,11 +606,18 @@ def test_modules_public_classes_and_public_functions_have_docstrings() -> None:
     check(rule)
 
 
+def documented(tree: ast.AST) -> Iterator[ast.AST]:
+    """A module and all that is defined in it, at any depth."""
+    yield tree
+    for child in statements(tree):
+        yield from documented(child)
+
+
 def test_docstrings_open_with_what_things_are_or_do() -> None:
     found = [
         f"{module.at(node.body[0].lineno)} {text.splitlines()[0]}"
         for module in modules().values()
-        for node in ast.walk(module.tree)
+        for node in documented(module.tree)
         if isinstance(node, ast.Module | Definition)
         if QUESTION.match(text := ast.get_docstring(node) or "")
     ]
