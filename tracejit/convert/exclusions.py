@@ -17,6 +17,8 @@ from tracejit.support.memo import ByIdentity
 LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy", "tracejit"))
 CONVERTED = ("numpy.polynomial", "numpy.lib._polynomial_impl")
 """Modules of these whose classes keep arrays of the user's."""
+MATRICES = "scipy.sparse._"
+"""Modules of sparse matrices, which hand over to the other factor where NumPy does not know it."""
 
 
 class Reason(NamedTuple):
@@ -75,7 +77,8 @@ def exclusion(function: FunctionType) -> Reason | None:
     """The reason for which a function runs as it is written, whatever its source."""
     module = function.__globals__.get("__name__")
     name = module if isinstance(module, str) else ""
-    if name.split(".", 1)[0] in LIBRARIES and not name.startswith(CONVERTED):
+    is_library = name.split(".", 1)[0] in LIBRARIES and not name.startswith(CONVERTED)
+    if is_library or name.startswith(MATRICES):
         return LIBRARY
     packages = _packages(name)
     if function.__code__ in _marked or not _modules.isdisjoint(packages):

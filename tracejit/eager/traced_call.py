@@ -11,6 +11,7 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tracejit.autodiff.reverse.fitting import like
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import HANDLE
 from tracejit.ops.control.marker_ops import OVERRIDE, LinearCall, Marker
@@ -141,7 +142,7 @@ class TracedCall:
         None are left out."""
         pairs = [(v, d) for v, d in zip(values, directions, strict=False) if d is not None]
         derivative = Derivative(kind, tuple([value for value, _ in pairs]), asked)
-        seeds = [direction for _, direction in pairs]
+        seeds = [like(direction, Tensor(value, EAGER)) for value, direction in pairs]
         made, found = self._tried(derivative, seeds)
         if made is None:
             made, found = self._recorded(derivative, seeds)

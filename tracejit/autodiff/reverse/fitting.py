@@ -17,11 +17,11 @@ from tracejit.trace.tensor.tensor import Tensor
 
 def like(gradient: Any, source: Tensor, suffix: str = "_bar") -> Any:
     """The gradient, or tangent, in the form of its source, and called after it: zeros where
-    unconnected, 0-d array for 0-d array."""
+    unconnected, 0-d array for 0-d array, NumPy scalar for Python number."""
     if gradient is None:
         primal: Any = source
         gradient = np.zeros_like(primal)
-    forms = gradient.type.form, source.type.form
+    forms = gradient.type.form, derivative_type(source.type).form
     convert = {("scalar", "array"): as_array, ("array", "scalar"): as_element}.get(forms)
     if convert is not None:
         gradient = convert(gradient)
