@@ -604,7 +604,7 @@ def test_another_shape_is_another_kernel() -> None:
 
 def test_an_accumulator_inside_a_function_costs_nothing_that_is_not_asked_for() -> None:
     def program(x: Any) -> Any:
-        with tj.ForwardAccumulator(x, np.ones(3)):
+        with tj.ForwardAccumulator(x, V):
             y = np.sin(x)
         return y
 

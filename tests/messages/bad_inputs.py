@@ -12,6 +12,7 @@ from typing import Any
 import dask
 import dask.array
 import numpy as np
+import pytest
 import scipy.linalg
 import scipy.optimize
 
@@ -28,6 +29,13 @@ ROWS = dask.array.ones((4, 3), chunks=(2, 3))
 def compiled(f: Callable[..., Any]) -> Any:
     """A function without files."""
     return tj.function(f, cache=False)
+
+
+def as_written(f: Callable[..., Any]) -> Any:
+    """The answer of a function that is not converted."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRACEJIT_CONVERT", "0")
+        return compiled(f)(X)
 
 
 def local_array(x: Any) -> Any:
@@ -185,32 +193,15 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "broadcast_to": lambda: compiled(lambda x: np.broadcast_to(x, (2, 4)))(X),
     "length of a scalar": lambda: compiled(lambda x: len(np.sum(x)))(X),
     # Python asks for values
-    "float": lambda: compiled(lambda x: float(x[0]))(X),
-    "complex": lambda: compiled(lambda x: complex(x[0]))(X),
-    "item": lambda: compiled(lambda x: x[0].item())(X),
-    "tolist": lambda: compiled(lambda x: x.tolist())(X),
-    "asarray": lambda: compiled(lambda x: np.asarray(x) * 1.0)(X),
-    "array of a list": lambda: compiled(lambda x: np.array([x[0], x[1]]))(X),
-    "index of a plain array": lambda: compiled(lambda x: TABLE[np.argsort(x)])(X),
-    "math.sin": lambda: compiled(lambda x: math.sin(x[0]))(X),
-    "math.fsum": lambda: compiled(lambda x: math.fsum(x))(X),
     "truth of an array": lambda: compiled(lambda x: x if x > 0 else -x)(X),
     "and": lambda: compiled(lambda x: (x > 0) and (x < 2))(X),
     "range of an array": lambda: compiled(lambda x: [x for _ in range(x)])(X),
     "f-string": lambda: compiled(lambda x: f"{x[0]:.2f}")(X),
     "str": lambda: compiled(lambda x: {"1.0": x}.get(str(x[0])))(X),
-    "type": lambda: compiled(lambda x: x if type(x) is np.ndarray else -x)(X),
     "json": lambda: compiled(lambda x: json.dumps({"loss": x}))(X),
     "pickle": lambda: compiled(lambda x: pickle.dumps(x))(X),
-    "np.vectorize": lambda: compiled(lambda x: np.vectorize(lambda t: abs(t))(x))(X),
-    "np.fromiter": lambda: compiled(lambda x: np.fromiter((t for t in x), float))(X),
     "a solver": lambda: compiled(solver)(X),
-    "expm": lambda: compiled(lambda x: scipy.linalg.expm(x * A))(X),
     # Sizes that depend on data, and what is not recorded
-    "where with one argument": lambda: compiled(lambda x: np.where(x > 1))(X),
-    "nonzero": lambda: compiled(np.nonzero)(X),
-    "unique": lambda: compiled(np.unique)(X),
-    "a mask as result": lambda: compiled(lambda x: x[x > 1])(X),
     "packbits": lambda: compiled(lambda x: np.packbits(x > 1))(X),
     "where= without out=": lambda: compiled(lambda x: np.exp(x, where=x > 0))(X),
     "dtype of text": lambda: compiled(lambda x: x.astype("U3"))(X),
@@ -219,8 +210,6 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "a misspelled attribute": lambda: compiled(lambda x: x.foo)(X),
     "an attribute to set": lambda: compiled(lambda x: setattr(x, "foo", 1))(X),
     # Writing
-    "writing into zeros": lambda: compiled(fill_zeros)(X),
-    "out= of a plain array": lambda: compiled(lambda x: np.exp(x, out=np.zeros(3)))(X),
     "assigning a Variable's element": variable_element,
     "adding to a Variable": variable_in_place,
     "assigning another shape": lambda: tj.Variable(X).assign(np.ones(4)),
@@ -306,3 +295,26 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "rows that are sorted": lambda: td.function(lambda x: np.sort(x, axis=0))(ROWS),
     "as many numbers as rows": lambda: td.function(lambda x: x + np.ones(len(x))[:, None])(ROWS),
 }
+
+AS_WRITTEN: dict[str, Callable[[], Any]] = {
+    "float": lambda: as_written(lambda x: float(x[0])),
+    "complex": lambda: as_written(lambda x: complex(x[0])),
+    "item": lambda: as_written(lambda x: x[0].item()),
+    "tolist": lambda: as_written(lambda x: x.tolist()),
+    "asarray": lambda: as_written(lambda x: np.asarray(x) * 1.0),
+    "array of a list": lambda: as_written(lambda x: np.array([x[0], x[1]])),
+    "index of a plain array": lambda: as_written(lambda x: TABLE[np.argsort(x)]),
+    "math.sin": lambda: as_written(lambda x: math.sin(x[0])),
+    "math.fsum": lambda: as_written(lambda x: math.fsum(x)),
+    "type": lambda: as_written(lambda x: x if type(x) is np.ndarray else -x),
+    "np.vectorize": lambda: as_written(lambda x: np.vectorize(lambda t: abs(t))(x)),
+    "np.fromiter": lambda: as_written(lambda x: np.fromiter((t for t in x), float)),
+    "expm": lambda: as_written(lambda x: scipy.linalg.expm(x * A)),
+    "where with one argument": lambda: as_written(lambda x: np.where(x > 1)),
+    "nonzero": lambda: as_written(np.nonzero),
+    "unique": lambda: as_written(np.unique),
+    "a mask as result": lambda: as_written(lambda x: x[x > 1]),
+    "writing into zeros": lambda: as_written(fill_zeros),
+    "out= of a plain array": lambda: as_written(lambda x: np.exp(x, out=np.zeros(3))),
+}
+"""Inputs that are bad for functions as written alone: converted they are recorded."""

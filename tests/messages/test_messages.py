@@ -15,8 +15,11 @@ import pytest
 
 pytest.importorskip("dask", reason="the extra dask is not installed")
 
-from tests.messages.bad_inputs import BAD_INPUTS
+from tests.messages import bad_inputs
+from tests.messages.bad_inputs import AS_WRITTEN, BAD_INPUTS, X, compiled
+from tests.support.compare import assert_same
 
+INPUTS = BAD_INPUTS | AS_WRITTEN
 FILE = Path(__file__).with_name("messages.txt")
 # NumPy and Python word some errors otherwise from version to version, and carets need 3.11.
 LINE = re.compile(r"\b(\w+\.py):\d+ ")
@@ -30,7 +33,7 @@ CARETS = re.compile(r"^ +\^+\n", re.MULTILINE)
 def message_of(name: str) -> str:
     """The error that a bad input gets, without line numbers and carets."""
     try:
-        answer = BAD_INPUTS[name]()
+        answer = INPUTS[name]()
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
         text = KEY.sub("__KEY", text)
@@ -46,16 +49,22 @@ def kept() -> dict[str, str]:
 
 
 def test_the_file_has_the_message_of_every_input() -> None:
-    assert list(kept()) == list(BAD_INPUTS)
-    assert len(BAD_INPUTS) >= 80
+    assert list(kept()) == list(INPUTS)
+    assert len(INPUTS) >= 80
 
 
-@pytest.mark.parametrize("name", BAD_INPUTS)
+@pytest.mark.parametrize("name", INPUTS)
 def test_a_bad_input_gets_its_message(name: str) -> None:
     if name in WITH_COLUMNS and sys.version_info < (3, 11):
         pytest.skip("Python 3.10 does not know which expression of a line runs")
     assert message_of(name) == kept()[name]
 
 
+@pytest.mark.parametrize("name", AS_WRITTEN)
+def test_converted_an_input_is_not_bad(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bad_inputs, "as_written", lambda f: (compiled(f)(X), f(X)))
+    assert_same(*AS_WRITTEN[name](), 1e-14)
+
+
 if __name__ == "__main__":
-    FILE.write_text("\n\n\n".join(f"[{name}]\n{message_of(name)}" for name in BAD_INPUTS) + "\n")
+    FILE.write_text("\n\n\n".join(f"[{name}]\n{message_of(name)}" for name in INPUTS) + "\n")

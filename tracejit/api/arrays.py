@@ -191,6 +191,7 @@ def _full_like(
 ) -> Any:
     """np.full_like."""
     a = as_array(a)
+    a = a if hasattr(a, "dtype") else numpy.asarray(a)
     kind = a.dtype if dtype is None else dtype
     made = _full(recorder, numpy.shape(a) if shape is None else shape, fill_value, kind)
     if made is None or shape is not None:

@@ -4,7 +4,7 @@ returns them, and how they are put together."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import CoroutineType, GeneratorType
+from types import CoroutineType, GeneratorType, MemberDescriptorType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -268,10 +268,19 @@ def _place(group: Indices, number: int, count: int) -> Indices:
     return group if count == 1 else (*group, number)
 
 
+def _attributes(leaf: Any) -> list[Any]:
+    """The values that an object has in its `__dict__` and in the slots of its classes."""
+    classes = [cls for cls in type(leaf).__mro__ if "__slots__" in vars(cls)]
+    members = [one for cls in classes for one in vars(cls).items()]
+    slots = [name for name, member in members if type(member) is MemberDescriptorType]
+    values = [getattr(leaf, name, None) for name in slots]
+    return [*getattr(leaf, "__dict__", {}).values(), *values]
+
+
 def _check_fixed(leaf: Any, function: str) -> None:
     """Refuse a result that would be one object for every call although it changes, or holds what
     only this recording knows."""
-    held = () if isinstance(leaf, type) else getattr(leaf, "__dict__", {}).values()
+    held = () if isinstance(leaf, type) else _attributes(leaf)
     elements = leaf if isinstance(leaf, frozenset) else ()
     parts = [part for value in (*held, *elements) for part in flatten(value)[0]]
     for part in parts:

@@ -20,7 +20,7 @@ import pytest
 
 import tracejit as tj
 from tests.by_day import by_day
-from tests.support.compare import same
+from tests.support.compare import assert_same, same
 from tests.support.errors import refusal
 from tracejit.eager import window_gradient
 from tracejit.support.errors import (
@@ -227,10 +227,18 @@ def test_on_an_open_tape_conversions_are_refused(name: str) -> None:
             assert convert(y) == convert(np.float64(2.5))
 
 
+@pytest.mark.usefixtures("as_written")
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_while_a_function_is_recorded_conversions_are_refused(name: str) -> None:
     x = tj.constant(2.5)
     refusal(ValueNeededError, lambda: tj.function(lambda y: CONVERSIONS[name](x) * y)(X))
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_converted_conversions_are_recorded(name: str) -> None:
+    convert, x = CONVERSIONS[name], tj.constant(2.5)
+    expected = np.asarray(convert(np.float64(2.5))) * X
+    assert_same(tj.function(lambda y: convert(x) * y)(X), expected)
 
 
 def test_numpy_leaves_the_tape_on_purpose() -> None:

@@ -363,6 +363,7 @@ def test_a_draw_without_size_is_a_python_float() -> None:
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {"float": float, "round": round}
 
 
+@pytest.mark.usefixtures("as_written")
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_the_value_of_a_draw_is_not_to_be_had(name: str) -> None:
     """It would be frozen into the kernel."""
@@ -372,6 +373,15 @@ def test_the_value_of_a_draw_is_not_to_be_had(name: str) -> None:
         tj.function(lambda r: convert(r.normal()))(r)
     assert f"{name}(" in str(caught.value)
     assert state(r) == before
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_converted_draws_are_converted(name: str) -> None:
+    convert, mine, numpys = CONVERSIONS[name], rng(), rng()
+    f = tj.function(lambda r: convert(r.normal()) * 0.5)
+    for _ in range(3):
+        assert_same(f(mine), convert(numpys.normal()) * 0.5)
+    assert len(f.kernels) == 1
 
 
 # What is refused

@@ -1,4 +1,5 @@
-"""NumPy scalars that Python reads: guards where nothing is differentiated by them, else refused."""
+"""NumPy scalars that Python reads: recorded; in functions as written, guards where nothing is
+differentiated by them, else refused."""
 
 from __future__ import annotations
 
@@ -48,6 +49,7 @@ def test_python_reads_a_numpy_scalar_as_it_does_a_float(name: str) -> None:
     assert_same(tj.function(f)(X, number), f(X, number))
 
 
+@pytest.mark.usefixtures("as_written")
 def test_every_value_that_is_read_has_its_own_kernel() -> None:
     f = tj.function(lambda x, n: x * math.copysign(2.0, n))
     for value in (3.0, -3.0, 0.0, -0.0, np.nan, 3.0, -0.0, np.nan):
@@ -75,7 +77,7 @@ def in_a_tape(x: Any, lr: Any) -> Any:
 
 
 LOST: dict[str, Callable[[Any], Any]] = {
-    "grad": lambda n: tj.grad(rooted, argnums=1)(X, n),
+    "grad": lambda n: tj.grad(lambda x, n: rooted(x, n), argnums=1)(X, n),
     "jvp": lambda n: tj.jvp(lambda n: rooted(X, n), (n,), (np.float64(1.0),)),
     "vjp": lambda n: tj.vjp(lambda n: rooted(X, n), n)[1](1.0),
     "jacobian": lambda n: tj.jacobian(lambda n: rooted(X, n))(n),
@@ -89,12 +91,28 @@ LOST: dict[str, Callable[[Any], Any]] = {
 }
 
 
+# The derivatives of 6 sqrt(n) at 4.
+DERIVATIVES: dict[str, Any] = {
+    "grad": 1.5, "jvp": (12.0, 1.5), "vjp": (1.5,), "jacobian": 1.5, "hessian": -0.1875,
+    "nested": 1.5, "tape": 1.5, "gradients": [1.5], "of more": [1.5 * np.sqrt(2.0)],
+    "vmap": [12.0, 12.0], "array": 12.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_by_what_is_recorded_the_derivatives_are_right(name: str) -> None:
+    for _ in range(2):
+        np.testing.assert_allclose(LOST[name](np.float64(4.0)), DERIVATIVES[name], rtol=1e-14)
+
+
+@pytest.mark.usefixtures("as_written")
 @pytest.mark.parametrize("name", LOST)
 def test_nothing_is_read_that_is_differentiated_by(name: str) -> None:
     with pytest.raises(TracejitError, match=r"needs a value|off the tape"):
         LOST[name](np.float64(4.0))
 
 
+@pytest.mark.usefixtures("as_written")
 def test_a_tape_around_a_kernel_that_has_read_the_number_is_refused() -> None:
     f = tj.function(rooted)
     f(X, np.float64(4.0))
@@ -114,3 +132,16 @@ def test_the_gradient_by_another_argument_reads_the_scalar() -> None:
     f = tj.grad(rooted)
     assert f(X, np.float64(4.0)).tolist() == [2.0, 2.0, 2.0]
     assert f(X, np.float64(9.0)).tolist() == [3.0, 3.0, 3.0]
+
+
+def test_a_tape_around_a_kernel_sees_the_number() -> None:
+    f = tj.function(rooted)
+    for number in (4.0, 9.0):
+        lr, x = tj.constant(np.float64(number)), tj.constant(X)
+        with tj.GradientTape() as tape:
+            tape.watch([lr, x])
+            y = f(x, lr)
+        by_lr, by_x = tape.gradient(y, [lr, x])
+        np.testing.assert_allclose(by_lr.numpy(), 3.0 / np.sqrt(number))
+        np.testing.assert_allclose(by_x.numpy(), np.full(3, np.sqrt(number)))
+    assert len(f.kernels) == 1

@@ -58,6 +58,7 @@ def test_a_tape_names_the_same_cure(name: str) -> None:
         assert fix in advice
 
 
+@pytest.mark.usefixtures("as_written")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_function_of_scipy_is_refused_at_the_users_line(name: str) -> None:
     f, called, fix = CALLS[name]
@@ -70,6 +71,21 @@ def test_a_function_of_scipy_is_refused_at_the_users_line(name: str) -> None:
         assert fix in advice
     else:
         assert fix.partition("(")[0] in advice
+
+
+@pytest.mark.parametrize("name", [*CALLS][:7] + ["not recorded"])
+def test_converted_they_are_recorded(name: str) -> None:
+    f = CALLS[name][0]
+    np.testing.assert_allclose(tj.function(f)(SPD), f(SPD), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("calling back", r"^scipy\.integrate\.quad cannot"), ("another package", "CubicSpline")],
+)
+def test_others_are_refused(name: str, told: str) -> None:
+    with pytest.raises(tj.TracejitError, match=told):
+        tj.function(CALLS[name][0])(SPD)
 
 
 def test_the_line_that_is_named_is_right() -> None:

@@ -208,14 +208,18 @@ def test_python_reads_it() -> None:
     ],
     ids=["float", "int", "complex", "item", "tolist", "asarray", "array"],
 )
-def test_leaving_a_tape_needs_numpy(call: Callable[[Any], Any], wrap: Any) -> None:
+def test_leaving_a_tape_needs_numpy(
+    call: Callable[[Any], Any], wrap: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     v = tj.Variable(2.5, name="v")
     if wrap is tj.function:
         compiled = tj.function(lambda: v * call(v))
         if type(call(v)) is int:  # what Python goes by is recorded
             assert compiled() == 5.0
         else:
-            refusal(ValueNeededError, compiled)
+            same(compiled(), 2.5 * call(v.numpy()[()]))
+            monkeypatch.setenv("TRACEJIT_CONVERT", "0")
+            refusal(ValueNeededError, tj.function(lambda: v * call(v)))
         return
     with tj.GradientTape() as tape:
         error = refusal(ValueNeededError, lambda: call(v))

@@ -410,6 +410,7 @@ def mapped(f, values):
 """
 
 
+@pytest.mark.usefixtures("as_written")
 @pytest.mark.parametrize("mode", ["recorded", "taped"])
 def test_an_error_in_a_library_names_the_users_line_first(tmp_path: Path, mode: str) -> None:
     space = library(tmp_path, LIBRARY)
@@ -434,6 +435,7 @@ def test_a_function_that_a_library_calls_is_the_users(tmp_path: Path) -> None:
     assert "library.py" not in str(caught.value) and "test_places.py:" in str(caught.value)
 
 
+@pytest.mark.usefixtures("as_written")
 def test_a_function_of_a_library_has_lines_of_its_own(tmp_path: Path) -> None:
     space = library(tmp_path, LIBRARY)
     with pytest.raises(tj.TracejitError) as caught:

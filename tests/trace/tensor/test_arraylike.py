@@ -213,15 +213,31 @@ def test_what_libraries_ask_of_an_array(name: str) -> None:
         assert_same(map_tree(np.asarray, found), map_tree(np.asarray, wanted))
 
 
+AT_PLACES: dict[str, Callable[[Any], Any]] = {
+    r"index with the condition, x\[condition\]": lambda x: x[np.where(x > 1.5)],
+    r"index with a condition, x\[condition\]": lambda x: x[(x > 1.5).nonzero()],
+}
+
+
+@pytest.mark.parametrize("cure", AT_PLACES)
+@pytest.mark.usefixtures("as_written")
+def test_places_of_true_elements_are_refused_with_the_cure(cure: str) -> None:
+    with pytest.raises(tj.TracejitError, match=cure):
+        tj.function(AT_PLACES[cure])(np.array([1.0, 2.0, 3.0, 4.0]))
+
+
+@pytest.mark.parametrize("f", AT_PLACES.values())
+def test_converted_they_are_followed(f: Callable[[Any], Any]) -> None:
+    compiled = tj.function(f)
+    gradient = tj.grad(lambda x: np.sum(f(x) ** 2))
+    for x in (np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.0, 1.0, 3.0]), np.zeros(4)):
+        assert_same(compiled(x), f(x))
+        assert_same(gradient(x), np.where(x > 1.5, 2.0 * x, 0.0))
+
+
 def test_what_is_refused_with_the_cure() -> None:
     x = np.array([1.0, 2.0, 3.0, 4.0])
-    refused = {
-        r"x\[\.\.\., ::2\] \+ 1j": lambda x: x.view(complex),
-        r"index with the condition, x\[condition\]": lambda x: x[np.where(x > 1.5)],
-        r"index with a condition, x\[condition\]": lambda x: x[(x > 1.5).nonzero()],
-    }
-    for cure, f in refused.items():
-        with pytest.raises(tj.TracejitError, match=cure):
-            tj.function(f)(x)
+    with pytest.raises(tj.TracejitError, match=r"x\[\.\.\., ::2\] \+ 1j"):
+        tj.function(lambda x: x.view(complex))(x)
     with pytest.raises(ValueError, match="_CopyMode enum is not allowed"):
         tj.function(lambda x: x.astype(float, copy=COPY.ALWAYS))(x)

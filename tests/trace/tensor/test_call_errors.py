@@ -42,6 +42,7 @@ def test_what_numpy_takes_is_not() -> None:
     assert text.splitlines()[-1] == "  Fix: write np.exp(x)."
 
 
+@pytest.mark.usefixtures("as_written")
 def test_the_cure_in_the_reason_is_the_fix() -> None:
     text = refusal(np.nonzero, X)
     assert text.splitlines()[-1] == (

@@ -206,6 +206,7 @@ def test_an_order_that_is_not_known_is_refused_or_checked() -> None:
             tj.function(lambda x, flags=flags: tnp.nditer(x, **flags))(X)
 
 
+@pytest.mark.usefixtures("as_written")
 def test_numpys_own_are_refused_with_the_cure() -> None:
     for iterate in (np.nditer, np.ndenumerate):
         with pytest.raises(tj.TracejitError) as caught:

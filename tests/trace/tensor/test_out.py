@@ -11,6 +11,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
+from tests.support.compare import assert_same
 from tracejit.support.errors import InPlaceError
 
 M = np.random.default_rng(3).normal(size=(3, 4))
@@ -73,11 +74,21 @@ def test_numbers_of_eager_tensors_may_be_written_into_plain_arrays() -> None:
     np.testing.assert_array_equal(found, into_plain(M[0]))
 
 
-@pytest.mark.parametrize("mode", ["recorded", "taped"])
-def test_what_is_recorded_may_not(mode: str) -> None:
-    def joined(x: Any) -> Any:
-        return np.concatenate([x, x], out=np.zeros(8))
+def joined(x: Any) -> Any:
+    return np.concatenate([x, x], out=np.zeros(8))
 
+
+@pytest.mark.parametrize("f", [into_plain, joined])
+def test_converted_their_arrays_are_recorded(f: Any) -> None:
+    assert_same(tj.function(f)(M[0]), f(M[0]))
+    tangent = tj.jvp(f, (M[0],), (np.ones_like(M[0]),))[1]
+    slope = (f(M[0] + 1e-6) - f(M[0] - 1e-6)) / 2e-6
+    np.testing.assert_allclose(tangent, slope, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("mode", ["recorded", "taped"])
+@pytest.mark.usefixtures("as_written")
+def test_what_is_recorded_may_not(mode: str) -> None:
     for f in (into_plain, joined):
         with pytest.raises(InPlaceError, match="plain array"):
             if mode == "recorded":

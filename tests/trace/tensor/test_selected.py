@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.compare import assert_same
 from tests.support.differences import extrapolated
 
 X = np.array([1.2, -2.1, 3.3, -0.5, 0.75])
@@ -120,7 +121,6 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "element": lambda x: x * x[x > 0][0],
     "iteration": lambda x: sum(t for t in x[x > 0]),
     "truth": lambda x: x if x[x > 0] else -x,
-    "writing into it": lambda x: write(x[x > 0], 0, 1.0),
     "axis": lambda x: x * np.sum(x[x > 0], axis=0),
     "ufunc keyword": lambda x: x * np.add(x[x > 0], 1.0, dtype=float).sum(),
     "accumulate": lambda x: np.add.accumulate(x[x > 0]),
@@ -134,15 +134,53 @@ def write(a: Any, index: Any, value: Any) -> Any:
     return a
 
 
+@pytest.mark.usefixtures("as_written")
 @pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
 def test_what_depends_on_the_length_is_refused(call: Callable[[Any], Any]) -> None:
     with pytest.raises(tj.TracejitError, match=r"how many elements|selected by the mask"):
         tj.function(call)(X)
 
 
+def test_writing_into_the_copy_is_refused() -> None:
+    with pytest.raises(tj.TracejitError, match="writing into the copy that a mask selects"):
+        tj.function(lambda x: write(x[x > 0], 0, 1.0))(X)
+
+
+PATTERNS = [X, X[::-1], np.array([0.4, -1.0, -2.0, -0.3, -1.0]), np.array([-1.0, 1.5, -2.0, 3.0])]
+
+
+@pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
+def test_converted_each_pattern_is_recorded(call: Callable[[Any], Any]) -> None:
+    compiled, gradient = tj.function(call), tj.grad(lambda x: total(call(x)))
+    for x in PATTERNS:
+        try:
+            expected = call(x)
+        except ValueError:  # of NumPy's, which is raised here, too
+            with pytest.raises(ValueError):
+                compiled(x)
+            continue
+        assert_same(compiled(x), expected)
+        direction = np.sin(np.arange(x.size) + 2.0)
+        slope = extrapolated(lambda step, x=x, d=direction: total(call(x + step * d)), 1e-3)
+        assert abs(gradient(x) @ direction - slope) <= 1e-6 * max(1.0, abs(slope))
+
+
+def total(result: Any) -> Any:
+    """A number that depends on all elements of a result."""
+    result = result["a"] if isinstance(result, dict) else result
+    return np.sum(result * np.cos(np.arange(np.size(result))).reshape(np.shape(result)))
+
+
+@pytest.mark.usefixtures("as_written")
 def test_sums_in_numpys_order_are_refused() -> None:
     with pytest.raises(tj.TracejitError, match="NumPy's own order"):
         tj.function(lambda x: np.sum(x[x > 0]), exact=True)(X)
+
+
+def test_converted_sums_are_in_numpys_order() -> None:
+    f = tj.function(lambda x: np.sum(x[x > 0]), exact=True)
+    for x in (X, -X, X[::-1] * 0.1):
+        assert_same(f(x), f.python(x))
 
 
 def test_a_mask_that_is_known_selects_as_ever() -> None:

@@ -188,6 +188,7 @@ def test_signs_of_numbers_are_pythons(symbol: str) -> None:
     assert interpret(graph, -5) == [UNARY[symbol](-5)]
 
 
+@pytest.mark.usefixtures("as_written")
 def test_a_number_is_read_when_python_needs_it() -> None:
     def f(x: Any, n: Any, lr: Any) -> Any:
         assert float(lr) == 0.5
@@ -297,7 +298,9 @@ DECISIONS = {
 
 
 @pytest.mark.parametrize(("call", "what"), DECISIONS.values(), ids=DECISIONS)
-def test_what_python_goes_by_is_recorded(call: Callable[[Any], Any], what: str) -> None:
+def test_what_python_goes_by_is_recorded(
+    call: Callable[[Any], Any], what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It needs the numbers of a call, and one that differs is recorded once more."""
 
     def f(x: Any) -> Any:
@@ -308,6 +311,8 @@ def test_what_python_goes_by_is_recorded(call: Callable[[Any], Any], what: str) 
     for x in map(np.array, (1.5, -1.5, 3.0, 1.5) if what[:5] != "using" else (1.5, 2.5, 1.5)):
         found, expected = compiled(x), f(x)
         assert found == expected and type(found) is type(expected)
+    if call in (int, bool):  # a number, which is recorded
+        monkeypatch.setenv("TRACEJIT_CONVERT", "0")
     with pytest.raises(ValueNeededError) as caught:
         tj.function(f).kernel(tj.TensorSpec(()))
     error = caught.value

@@ -935,6 +935,7 @@ def test_long_chains_of_views(again: Callable[[Any], Any]) -> None:
     np.testing.assert_allclose(gradient @ step, difference, rtol=1e-6)
 
 
+@pytest.mark.usefixtures("as_written")
 def test_an_assignment_to_a_plain_array_is_named_as_one() -> None:
     def columns(x: Any) -> Any:
         plain = np.zeros((3, 2))
@@ -973,6 +974,7 @@ def test_an_assignment_to_a_plain_array_is_named_as_one() -> None:
             assert text.startswith(f"{told} = ... writes in place into a plain array")
 
 
+@pytest.mark.usefixtures("as_written")
 def test_an_index_that_needs_a_value_is_no_write_into_a_plain_array() -> None:
     def f(x: Any) -> Any:
         made = tnp.zeros(3)
@@ -983,7 +985,27 @@ def test_an_index_that_needs_a_value_is_no_write_into_a_plain_array() -> None:
         tj.function(f)(np.arange(3.0))
 
 
+def test_converted_an_array_that_the_function_makes_is_filled() -> None:
+    def fills(t: Any) -> Any:
+        h = np.zeros(2)
+        h[0], h[1] = t[0], t[0] * t[1]
+        h[1:] += t[:1]
+        return np.sum(h**2)
+
+    def taped(t: Any) -> Any:
+        with tj.GradientTape() as tape:
+            tape.watch(t)
+            y = fills(t)
+        return tape.gradient(y, t)
+
+    t = np.array([1.0, 2.0])
+    assert tj.function(fills)(t) == fills(t) == 10.0
+    for gradient in (tj.grad(fills), tj.function(taped)):
+        np.testing.assert_array_equal(gradient(t), [20.0, 6.0])
+
+
 @pytest.mark.parametrize("mode", ["recorded", "taped", "tape in a function"])
+@pytest.mark.usefixtures("as_written")
 def test_a_write_into_a_plain_array_names_the_cure(mode: str) -> None:
     def fills(t: Any) -> Any:
         h = np.zeros(2)

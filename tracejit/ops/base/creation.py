@@ -41,7 +41,8 @@ def as_array(value: Any) -> Any:
         return value
     if _holds_recorded(value):
         return np.stack([as_array(entry) for entry in value])
-    return np.asarray(value)
+    read = getattr(type(value), "__tracejit_read__", None)
+    return np.asarray(value) if read is None else read(value)
 
 
 def _holds_recorded(value: Any) -> bool:

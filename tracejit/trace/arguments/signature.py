@@ -317,7 +317,7 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
         return "array", value.type
     if kind in TENSORS:
         return "array", value.type
-    if hasattr(kind, "__tracejit_read__"):
+    if hasattr(kind, "__tracejit_record__"):
         return "variable", None
     if is_generator(value) or hasattr(kind, "numpy_generator"):
         return "generator", HANDLE

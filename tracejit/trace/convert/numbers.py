@@ -25,6 +25,7 @@ from tracejit.ops.elementwise.python_numbers import (
     python_round,
 )
 from tracejit.trace.convert.rules import RULES, rule
+from tracejit.trace.recording.variable import Variable
 from tracejit.trace.tensor.tensor import ROUTED, TENSORS, Tensor
 
 
@@ -80,7 +81,7 @@ def _round(number: Any, ndigits: Any = None) -> Any:
     return python_round(number, digits=None if ndigits is None else operator.index(ndigits))
 
 
-@rule(Tensor.item, np.ndarray.item, np.generic.item)
+@rule(Tensor.item, Variable.item, np.ndarray.item, np.generic.item)
 def _item(self: Any, *place: Any) -> Any:
     if len(place) == 1 and type(place[0]) is not tuple:
         return element(np.reshape(self, -1)[place[0]])
@@ -91,7 +92,7 @@ def _item(self: Any, *place: Any) -> Any:
     return element(np.reshape(self, ()))
 
 
-@rule(Tensor.tolist, np.ndarray.tolist, np.generic.tolist)
+@rule(Tensor.tolist, Variable.tolist, np.ndarray.tolist, np.generic.tolist)
 def _tolist(self: Any) -> Any:
     if not self.ndim:
         return element(self)

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tracejit.trace.recording.variable import read_leaf
 from tracejit.trace.tensor.namespaces import recorded_argument
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
@@ -42,14 +43,17 @@ def rule(*plain: Any, of_iterables: bool = False) -> Callable[[Rule], Rule]:
 def where_recorded(
     plain: Callable[..., Any], recorded: Callable[..., Any], of_iterables: bool = False
 ) -> Callable[..., Any]:
-    """`recorded` where something recorded is among the arguments, `plain` elsewhere."""
+    """`recorded` where something recorded is among the arguments, which are Tensors then, not
+    Variables; `plain` elsewhere."""
 
     @functools.wraps(plain, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         if of_iterables and args and hasattr(type(args[0]), "__next__"):
             args = (list(args[0]), *args[1:])
-        found = recorded_argument(*args, *kwargs.values())
-        return (plain if found is None else recorded)(*args, **kwargs)
+        if recorded_argument(*args, *kwargs.values()) is None:
+            return plain(*args, **kwargs)
+        named = {name: read_leaf(one) for name, one in kwargs.items()}
+        return recorded(*map(read_leaf, args), **named)
 
     return call
 

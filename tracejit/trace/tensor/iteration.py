@@ -71,6 +71,9 @@ class FlatIterator:
         """The elements as a 1-D array."""
         return self[...]
 
+    def __tracejit_read__(self) -> Any:
+        return np.reshape(self.base, -1)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         elements: Any = np.reshape(self.base, -1)
         array: np.ndarray = elements.__array__(dtype, copy)

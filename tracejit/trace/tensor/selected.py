@@ -144,8 +144,11 @@ class Selected:
     def __bool__(self) -> bool:
         return bool(self.known("bool() of what a mask selects"))
 
+    def __tracejit_read__(self) -> Any:
+        return self.known("np.asarray of what a mask selects")
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(self.known("np.asarray of what a mask selects"), dtype)
+        return np.asarray(self.__tracejit_read__(), dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.refuse("writing into the copy that a mask selects")
