@@ -73,7 +73,7 @@ def test_a_function_of_scipy_is_refused_at_the_users_line(name: str) -> None:
         assert fix.partition("(")[0] in advice
 
 
-@pytest.mark.parametrize("name", [*CALLS][:7] + ["not recorded"])
+@pytest.mark.parametrize("name", [*[*CALLS][:7], "not recorded"])
 def test_converted_they_are_recorded(name: str) -> None:
     f = CALLS[name][0]
     np.testing.assert_allclose(tj.function(f)(SPD), f(SPD), rtol=1e-12, atol=1e-15)

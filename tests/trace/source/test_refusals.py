@@ -60,7 +60,7 @@ def solved(x: Any) -> Any:
 
 @pytest.mark.parametrize("transform", [tj.function, tj.grad, tj.jacobian])
 def test_converted_what_is_caught_is_refused_still(transform: Callable[..., Any]) -> None:
-    with pytest.raises(tj.TracejitError, match="^solved caught an error of tracejit"):
+    with pytest.raises(tj.TracejitError, match=r"^solved caught an error of tracejit"):
         transform(solved)(ONES)
 
 
