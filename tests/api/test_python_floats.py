@@ -4,7 +4,9 @@ with, through conversions, `math`, markers, tapes and transforms."""
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -73,10 +75,12 @@ SLOPES: dict[str, Program] = {
 }
 
 
+@pytest.mark.parametrize("disable", [False, True], ids=["kernel", "python"])
 @pytest.mark.parametrize("name", SLOPES)
-def test_slopes_are_those_of_the_floats(name: str) -> None:
+def test_slopes_are_those_of_the_floats(name: str, disable: bool) -> None:
     f, x, slope = SLOPES[name]
-    value, found = tj.value_and_grad(f)(x)
+    with tj.config(disable=disable):
+        value, found = tj.value_and_grad(f)(x)
     assert found == pytest.approx(slope, rel=1e-12)
     assert type(found) is np.float64
     assert value == pytest.approx(tj.function(f)(np.float64(x)), rel=1e-12)
@@ -114,6 +118,31 @@ def test_draws_follow_the_floats_that_they_are_made_of() -> None:
     rng = np.random.default_rng(0)
     rng.normal()
     assert found == pytest.approx(3 + 3 + rng.normal(size=3).sum())
+
+
+def test_threads_that_call_while_another_records_have_gradients_too() -> None:
+    def f(x: Any) -> Any:
+        y = x
+        for _ in range(30):
+            y = y * math.exp(-float(x[0])) + np.array([x[0], x[1]])
+        return np.sum(y) * float(np.sum(x))
+
+    slope = tj.grad(f)
+    barrier = threading.Barrier(4)
+
+    def called() -> Any:
+        barrier.wait()
+        return slope(np.ones(2))
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [one.result() for one in [pool.submit(called) for _ in range(4)]]
+    for one in found:
+        np.testing.assert_allclose(one, slope(np.ones(2)), rtol=1e-12)
+
+
+def test_the_error_of_a_kernel_is_the_users() -> None:
+    with pytest.raises(ValueError, match="math domain error"):
+        tj.grad(lambda x: math.log(x))(-1.0)
 
 
 # Random programs
@@ -163,6 +192,8 @@ def test_random_programs_of_floats(steps: Any, x: float) -> None:
     f = program(steps)
     wanted = f(x)
     value, slope = tj.value_and_grad(f)(x)
+    with tj.config(disable=True):
+        assert tj.grad(f)(x) == pytest.approx(slope, rel=1e-5, abs=1e-9)
     single = any(step == "f4" for step, _ in steps)
     assert value == pytest.approx(wanted, rel=1e-4 if single else 1e-11, abs=1e-11)
     if isinstance(wanted, np.generic):

@@ -38,6 +38,7 @@ from tracejit.trace.arguments.signature import (
 from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.mutable_attributes import Attributes
+from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.reruns import Closing
 from tracejit.trace.recording.variable import read_leaf
@@ -263,16 +264,23 @@ class Callee:
         """Answer the request on eager Tensors among the arguments, by what Python does in this
         call."""
         positional, keywords = call_arguments(self.signature, arguments)
-        if not self.request.transform:
-            with EAGER.following():
-                return self.python(*positional, **keywords)
-        request, name = self.request, self.name
-        sources, structures = sources_of(request, self.signature, arguments, name)
-        with EAGER.recording_from(sources) as nodes, EAGER.following(), none_caught(name):
-            result = self.python(*positional, **keywords)
-        with EAGER.at(NOWHERE):
-            answer = derived(result, sources, structures, request, name, EAGER, nodes=nodes)
+        given = (*positional, *keywords.values())
+        with _routed(self.python, given, self.findings.as_written) as python:
+            if not self.request.transform:
+                with EAGER.following():
+                    return python(*positional, **keywords)
+            request, name = self.request, self.name
+            sources, structures = sources_of(request, self.signature, arguments, name)
+            with EAGER.recording_from(sources) as nodes, EAGER.following(), none_caught(name):
+                result = map_tree(_strong, python(*positional, **keywords))
+            with EAGER.at(NOWHERE):
+                answer = derived(result, sources, structures, request, name, EAGER, nodes=nodes)
         return rebuild(answer, request)
+
+
+def _strong(leaf: Any) -> Any:
+    """A Python float that depends on what is differentiated by, as NumPy's."""
+    return EAGER.strong(leaf) if may_be_differentiated(leaf) else leaf
 
 
 def _routed(

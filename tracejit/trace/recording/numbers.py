@@ -21,6 +21,8 @@ def may_be_differentiated(leaf: Any) -> bool:
     Python number but one that is computed from floats of NumPy's."""
     if type(leaf) not in TENSORS or not leaf.type.is_inexact:
         return False
+    if any(window.knows(leaf._value) for window in leaf._recording.windows):
+        return True
     waiting, met = [leaf._value], {leaf._value}
     while waiting:
         value = waiting.pop()
