@@ -28,7 +28,6 @@ for path in sorted((Path(__file__).parent / "idioms").glob("*.py")):
 # What raises, and what to write instead: plain NumPy gives no one a say in these.
 REFUSED = {
     "columns_by_c_": "np.column_stack",
-    "label_smoothing": "label[:, None] == np.arange(4): a plain array cannot be indexed by label",
     "one_hot": "label[:, None] == np.arange(4): a plain array cannot be indexed by label",
     "rotation_by_np_array": "np.stack, or array of tracejit.numpy",
     "vectorized_scalar_function": "np.where",

@@ -156,6 +156,15 @@ FROZEN: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def test_numbers_that_are_recorded_are_not_frozen() -> None:
+    for name in ("float", "complex", "asarray", "array of a list", "item", "tolist", "math"):
+        f = tj.function(FROZEN[name])
+        for x in (X, X + 1.0, X):
+            np.testing.assert_array_equal(f(x), FROZEN[name](x))
+        assert f.tracing_count == 1
+
+
+@pytest.mark.usefixtures("as_written")
 @pytest.mark.parametrize("name", FROZEN)
 def test_numbers_that_would_be_frozen_are_refused(name: str) -> None:
     f = tj.function(FROZEN[name])
@@ -164,12 +173,19 @@ def test_numbers_that_would_be_frozen_are_refused(name: str) -> None:
             f(X)
 
 
+def test_type_answers_what_an_array_stands_for() -> None:
+    assert tj.function(lambda x: type(x) is np.ndarray)(X)
+    assert tj.function(lambda x: [type(v) is float for v in x.tolist()])(X) == [True] * len(X)
+
+
+@pytest.mark.usefixtures("as_written")
 def test_isinstance_answers_what_an_array_stands_for_and_type_is_refused() -> None:
     assert tj.function(lambda x: isinstance(x, np.ndarray))(X)
     with pytest.raises(UnsupportedError, match="isinstance"):
         tj.function(lambda x: type(x) is np.ndarray)(X)
 
 
+@pytest.mark.usefixtures("as_written")
 def test_a_method_of_numpy_scalars_that_is_not_recorded_is_no_missing_attribute() -> None:
     f = tj.function(lambda x: x[0].is_integer() if hasattr(x[0], "is_integer") else None)
     with pytest.raises(UnsupportedError, match=r"float64\.is_integer is not recorded"):

@@ -19,6 +19,7 @@ from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.support.words import a, identifier
 from tracejit.trace.recording.active import called
 from tracejit.trace.recording.eager import handle_tensor
+from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.variable import current_recorder, read_leaf
 from tracejit.trace.source import places
@@ -113,8 +114,10 @@ class Primitive:
 
 def _settled(leaf: Any) -> Any:
     """An argument as it is given: a Variable as its value, a recorded int or bool as its number,
-    under a guard."""
+    under a guard, a Python float that has a derivative as NumPy's."""
     leaf = read_leaf(leaf)
+    if may_be_differentiated(leaf):
+        return leaf._recording.strong(leaf)
     if type(leaf) in TENSORS and leaf.type.form == "weak" and not leaf.type.is_inexact:
         return bool(leaf) if leaf.dtype.kind == "b" else operator.index(leaf)
     return leaf

@@ -49,7 +49,8 @@ def fold_constants(graph: Graph) -> Graph:
         constant = new.constant(data)
         if constant.type is not node.results[0].type:
             return None
-        if constant.made is None and not constant.name:
+        is_new = constant.made is None and not constant.name
+        if is_new and not any(_is_made_of(value, constant) for value in operands):
             results = (constant,)
             constant.made = Node.of(node.op, operands, node.params, results, node.where)
         return (constant,)
@@ -81,3 +82,9 @@ def _written(graph: Graph) -> set[Value]:
         elif node.op.view_of is not None and node.results[0] in written:
             written.add(node.operands[node.op.view_of])
     return written
+
+
+def _is_made_of(value: Value, part: Constant) -> bool:
+    """Return whether a constant is another, or computed from it: twice transposed it is itself."""
+    parts = value.parts if isinstance(value, Constant) else ()
+    return value is part or any(_is_made_of(one, part) for one in parts)

@@ -231,8 +231,18 @@ class _Routes:
         """The callable that records the call of an object, or None."""
         if kind is LRU_CACHE:
             return where_recorded(called, self.converter.convert(called.__wrapped__))
+        if kind is np.vectorize:
+            return self._vectorized(called)
         found = frozen(called)
         return refusing(called) if found is None and is_foreign(called, kind) else found
+
+    def _vectorized(self, made: np.vectorize) -> Any:
+        """What `np.vectorize` would make of the same function while it is recorded."""
+        options = {name: getattr(made, name) for name in ("otypes", "excluded", "cache")}
+        options["signature"] = made.signature
+        chosen = {name: option for name, option in options.items() if option}
+        recorded = _route(np.vectorize, type, self.converter.convert)
+        return where_recorded(made, recorded(made.pyfunc, **chosen))
 
     def if_recorded(self, called: FunctionType) -> Callable[..., Any]:
         """A function, converted for each call that gives it something recorded, if only as an

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import operator
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -138,6 +139,8 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Any], Structure]:
     if depth > DEEPEST:
         raise fail("too-deep", places.here(), deepest=DEEPEST)
     value = tuple(value) if type(value) is FreeShape else value
+    if type(value) in MAPPINGS and any(hasattr(type(k), "__tracejit_record__") for k in value):
+        value = _with_plain_keys(value)
     keys = keys_of(value)
     if keys is None:
         return [value], LEAF
@@ -162,6 +165,18 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Any], Structure]:
         beside = [(name, exact_key(x), x) for name, x in held.items() if type(x) in ATOMS]
         return leaves, made._replace(order=tuple(held), beside=tuple(beside))
     return leaves, made
+
+
+def _with_plain_keys(table: Any) -> Any:
+    """A dict in which recorded integers and truth values, by which Python has gone to find their
+    places, are those numbers."""
+    made = table.copy()
+    made.clear()
+    for key, value in table.items():
+        is_recorded = hasattr(type(key), "__tracejit_record__")
+        number = bool if is_recorded and key.dtype.kind == "b" else operator.index
+        made[number(key) if is_recorded else key] = value
+    return made
 
 
 def _kinds(table: dict[Any, Any]) -> tuple[Any, ...]:
