@@ -17,7 +17,7 @@ from tracejit.runtime.identity import identity_of
 from tracejit.specialise.arguments import check_containers
 from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.read_guards import conditions_read, following
-from tracejit.specialise.results import CommitFailed, finish
+from tracejit.specialise.results import finish
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.cost_model import costs
 from tracejit.support.errors import TracejitError, Where, fail
@@ -148,17 +148,9 @@ class Tracer:
                 raise
             problem = error
         self._begin_again(request, problem)
-        writes = "events" in self.effects - effects
         self.effects = effects
-        try:
-            request = request._replace(forced=())  # what is lent takes part in decisions
-            one = self._run(request, self._captures(request.call, None))
-        except TracejitError:
-            raise
-        except Exception as error:
-            if not writes:
-                raise
-            raise CommitFailed from error  # nor a third time
+        request = request._replace(forced=())  # what is lent takes part in decisions
+        one = self._run(request, self._captures(request.call, None))
         if left := _give_back(captures, one.recording):
             raise (
                 problem if isinstance(problem, Exception) else Failed("attribute", left[0][0].name)

@@ -209,3 +209,32 @@ def test_decisions_are_asked_anew_where_the_attributes_are_not_lent() -> None:
     for number in (9.0, 1.6, 9.0, 0.7, 9.0):
         assert compiled(np.float64(number)) == plain(np.float64(number))
         assert here.n == there.n
+
+
+class Counted:
+    """An object that counts its readers."""
+
+    def __init__(self) -> None:
+        self.n = 0.0
+
+    def __getitem__(self, step: int) -> float:
+        self.n = self.n + step
+        return self.n
+
+
+def test_the_first_error_is_pythons_where_attributes_are_lent() -> None:
+    box = Counted()
+
+    def f(x: Any) -> Any:
+        s = 0.0
+        for _ in range(8):
+            s = s + np.linalg.inv(np.eye(2) * (x > 1.0))[0, 0]
+            s = s + box[1]
+            s = s + nowhere  # type: ignore[name-defined] # noqa: F821
+        return s
+
+    compiled = tj.function(f)
+    for x, error in ((1.6, NameError), (3.5, NameError), (0.7, np.linalg.LinAlgError)):
+        with pytest.raises(error):
+            compiled(np.float64(x))
+    assert box.n == 2.0

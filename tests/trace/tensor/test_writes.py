@@ -1021,3 +1021,18 @@ def test_a_write_into_a_plain_array_names_the_cure(mode: str) -> None:
     calls = {"recorded": tj.grad(fills), "tape in a function": tj.function(taped)}
     with pytest.raises(InPlaceError, match=r"import tracejit\.numpy"):
         calls.get(mode, lambda x: taped(tj.constant(x)))(np.array([1.0, 2.0]))
+
+
+def test_what_was_written_through_a_view_lies_as_the_view_where_code_is_exact() -> None:
+    def f(a: Any, w: Any) -> Any:
+        b = w.copy()
+        z = b[::-1]
+        for _ in range(2):
+            z[:2] = (a @ z)[2:]
+        return a @ z
+
+    exact = tj.function(f, exact=True)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        a, w = rng.normal(size=(4, 4)), rng.normal(size=4)
+        assert exact(a, w).tobytes() == f(a, w).tobytes()

@@ -145,7 +145,7 @@ class View:
     def show(self, tensor: Any, value: Value) -> None:
         """Let `tensor` stand for `value`, which has been written to the base."""
         tensor._held, self.seen = value, self.base._held
-        if value.data is not None:  # laid out as the base is
+        if value.data is not None or tensor._recording.exact:  # laid out as the base is
             tensor._held = self.op(self.base, *self.rest, **self.params)._held
 
     def _windows(self, now: Sequence[Any]) -> Sequence[Any]:
