@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tests.trace.convert.table import Row, judge, switched
+from tests.trace.convert.table import Row, judge
 
 HERE = Path(__file__).parent
 TABLES = {"idioms": "idiom", "libraries": "library"}
@@ -43,8 +43,7 @@ def main(*arguments: str) -> None:
                 if chosen and table not in chosen and row.name not in chosen:
                     continue
                 try:
-                    with switched():
-                        verdict = judge(row)
+                    verdict = judge(row)
                 except Exception as error:
                     counts["broken"] += 1
                     print(f"  the row {row.name} itself fails: {error}")

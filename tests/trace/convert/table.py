@@ -8,11 +8,9 @@ does and what differences say. It is **refused** where a call raises an error of
 from __future__ import annotations
 
 import copy
-import os
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +18,6 @@ import numpy as np
 
 import tracejit as tj
 from tracejit.trace.structure.trees import flatten, unflatten
-
-SWITCH = "TRACEJIT_CONVERT"
 
 
 @dataclass(frozen=True)
@@ -62,19 +58,6 @@ class Verdict:
 
     word: str
     reason: str = ""
-
-
-@contextmanager
-def switched(on: bool = True) -> Iterator[None]:
-    """Let calls be routed, or not, in the block."""
-    before = os.environ.get(SWITCH)
-    os.environ[SWITCH] = "1" if on else "0"
-    try:
-        yield
-    finally:
-        os.environ.pop(SWITCH)
-        if before is not None:
-            os.environ[SWITCH] = before
 
 
 def judge(row: Row) -> Verdict:

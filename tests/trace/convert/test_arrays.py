@@ -12,11 +12,6 @@ import tracejit as tj
 TABLE = np.array([0.5, 1.5, 2.5, 3.5])
 
 
-@pytest.fixture(autouse=True)
-def _routed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
-
-
 def test_a_plain_array_is_read_at_positions_that_are_recorded() -> None:
     def ranked(x: Any) -> Any:
         return TABLE[np.argsort(x)] * x + TABLE[np.argmax(x)] + TABLE.take(np.argsort(x))

@@ -18,11 +18,8 @@ ROWS = {row.name: row for kind in TABLES for several in rows(kind).values() for 
 
 
 @pytest.mark.parametrize("name", some_by_day(sorted(ROWS), 8))
-def test_a_row_works_or_is_refused_for_its_reason(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_works_or_is_refused_for_its_reason(name: str) -> None:
     row: Row = ROWS[name]
-    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
     verdict = judge(row)
     assert verdict.word == ("refused" if row.refused else "works"), verdict.reason
 

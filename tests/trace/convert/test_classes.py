@@ -13,11 +13,6 @@ import tracejit as tj
 X = np.array([1.5, 0.4])
 
 
-@pytest.fixture(autouse=True)
-def _routed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
-
-
 class Layer:
     """Takes whatever can be an array."""
 

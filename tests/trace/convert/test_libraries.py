@@ -20,11 +20,6 @@ X = np.array([1.5, 0.4, 2.25])
 FROZEN = stats.norm(0.5, 2.0)
 
 
-@pytest.fixture(autouse=True)
-def _routed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
-
-
 def test_distributions_are_recorded_by_formulas() -> None:
     def loss(x: Any) -> Any:
         inner = stats.norm(x[0], x[1]).logpdf(0.3) + FROZEN.logpdf(x[1])

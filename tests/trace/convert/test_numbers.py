@@ -14,11 +14,6 @@ import tracejit as tj
 X = np.array([1.5, 0.4, 2.25])
 
 
-@pytest.fixture(autouse=True)
-def _routed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
-
-
 def test_a_float_is_weak_beside_single_precision() -> None:
     def scaled(x: Any) -> Any:
         return x * float(x[0])

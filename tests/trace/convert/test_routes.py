@@ -99,8 +99,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_idioms_have_their_values_and_gradients(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
+def test_idioms_have_their_values_and_gradients(name: str) -> None:
     function = FUNCTIONS[name]
     value, slope = tj.value_and_grad(function)(X)
     assert value == pytest.approx(function(X), rel=1e-14)
@@ -109,15 +108,9 @@ def test_idioms_have_their_values_and_gradients(name: str, monkeypatch: pytest.M
     np.testing.assert_allclose(slope, expected, rtol=1e-7, atol=1e-8)
 
 
-def test_what_wraps_a_function_of_numpy_is_called_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
+def test_what_wraps_a_function_of_numpy_is_called_itself() -> None:
     slope = tj.function(lambda x: tj.elementwise_grad(np.sin)(x))(X)
     np.testing.assert_allclose(slope, np.cos(X), rtol=1e-14)
-
-
-@pytest.fixture
-def switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
 
 
 def marked(x: Any) -> Any:
@@ -128,7 +121,7 @@ def uses_marked(x: Any) -> Any:
     return np.sum(np.asarray(x)) + marked(x)
 
 
-def test_explain_names_what_runs_as_written(switched_on: None) -> None:
+def test_explain_names_what_runs_as_written() -> None:
     tj.as_is(marked)
     function = tj.function(uses_marked)
     assert function(X) == pytest.approx(uses_marked(X))
@@ -138,7 +131,7 @@ def test_explain_names_what_runs_as_written(switched_on: None) -> None:
     assert function.explain().count("marked with") == 1
 
 
-def test_packages_run_as_written_by_the_setting(switched_on: None) -> None:
+def test_packages_run_as_written_by_the_setting() -> None:
     function = tj.function(asarray)
     with tj.config(as_is="tests"):
         with pytest.raises(tj.TracejitError):
@@ -147,14 +140,12 @@ def test_packages_run_as_written_by_the_setting(switched_on: None) -> None:
     assert tj.grad(asarray)(X) is not None
 
 
-def test_the_setting_switches_conversion_off(switched_on: None) -> None:
+def test_the_setting_switches_conversion_off() -> None:
     with tj.config(convert=False), pytest.raises(tj.TracejitError):
         tj.grad(asarray)(X)
 
 
-def test_dump_prints_what_is_converted(
-    switched_on: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_dump_prints_what_is_converted(capsys: pytest.CaptureFixture[str]) -> None:
     with tj.config(dump="converted"):
         tj.function(mean_of_a_list)(X)
     line = mean_of_a_list.__code__.co_firstlineno
@@ -187,7 +178,7 @@ def outer(x):
 
 @pytest.mark.parametrize(("most", "names"), [(9, []), (5, ["inner"]), (2, ["outer"])])
 def test_a_call_of_a_library_converts_so_many_lines(
-    most: int, names: list[str], switched_on: None, monkeypatch: pytest.MonkeyPatch
+    most: int, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "_SITE", ("/programs/",))
     monkeypatch.setattr(routes, "MOST_LINES", most)
@@ -199,6 +190,7 @@ def test_a_call_of_a_library_converts_so_many_lines(
     assert [one.split()[0] for one in told] == names
 
 
+@pytest.mark.usefixtures("as_written")
 def test_calls_are_not_routed_without_the_switch() -> None:
     with pytest.raises(tj.TracejitError):
         tj.grad(asarray)(X)

@@ -24,9 +24,7 @@ def test_rules_do_what_is_plain_without_anything_recorded() -> None:
     assert RULES[round](2.5) == 2
 
 
-def test_what_is_handed_a_function_calls_it_converted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
-
+def test_what_is_handed_a_function_calls_it_converted() -> None:
     def half(v: Any) -> Any:
         return np.asarray([v, 1.0])[0] / 2.0
 
@@ -43,11 +41,7 @@ def test_what_is_handed_a_function_calls_it_converted(monkeypatch: pytest.Monkey
     np.testing.assert_allclose(slope, expected, rtol=1e-6)
 
 
-def test_transforms_and_control_flow_call_functions_converted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
-
+def test_transforms_and_control_flow_call_functions_converted() -> None:
     def row(v: Any) -> Any:
         return float(v[0]) * np.array([v[0], v[1]]).sum()
 

@@ -14,11 +14,6 @@ from tracejit.support.errors import UnsupportedError
 PATTERNS = [np.array([1.5, 0.4, 2.25]), np.array([0.1, 0.4, 2.25]), np.array([1.1, 1.4, 0.5])]
 
 
-@pytest.fixture(autouse=True)
-def _routed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEJIT_CONVERT", "1")
-
-
 def _places(x: Any) -> Any:
     return x[np.where(x > 1)[0]] * np.nonzero(x > 1)[0].size
 

@@ -12,6 +12,5 @@ import pytest
 def reads_decide(patch: pytest.MonkeyPatch) -> Iterator[None]:
     """Record by converted functions, whose kernels are guarded by what they read."""
     with patch.context() as patched:
-        patched.setenv("TRACEJIT_CONVERT", "1")
         patched.setenv("TRACEJIT_READS", "1")
         yield

@@ -476,7 +476,7 @@ def sqrt_x_item(x: Any) -> Any:
     return np.sqrt(x).item()
 
 
-@idiom(S, refused="C code inside is reached after a fallback to Python")
+@idiom(S)
 def math_isnan_x_or_x(x: Any) -> Any:
     return math.isnan(x) or x
 
