@@ -28,6 +28,8 @@ def test_libraries_are_never_converted() -> None:
     for function in (json.dumps, np.linalg.matrix_rank.__wrapped__, tracejit.function):
         assert exclusion(function) is LIBRARY
     assert exclusion(functions("program")["f"]) is None
+    assert exclusion(functions("scipy.sparse._csr")["f"]) is LIBRARY
+    assert exclusion(functions("scipy.sparse.linalg._isolve")["f"]) is None
 
 
 def test_marks_are_of_functions_classes_modules_and_packages() -> None:

@@ -119,6 +119,17 @@ def test_three_orders_are_those_of_the_formula_and_of_the_eager_program(
         assert found.type is other.type
 
 
+def test_a_cotangent_has_the_form_of_a_result_without_axes() -> None:
+    f = tj.function(lambda x: np.transpose(x))
+    x = tj.constant(np.array(0.5))
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = np.sum(np.sin(f(x)))
+    found = tape.gradient(y, x).numpy()
+    assert type(found) is np.ndarray
+    np.testing.assert_allclose(found, np.cos(0.5), rtol=1e-15)
+
+
 def test_the_value_is_a_tensor_with_the_value_of_the_call() -> None:
     f = tj.function(lambda x: np.sin(x) * 2.0)
     with tj.GradientTape() as tape:

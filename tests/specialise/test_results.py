@@ -235,6 +235,22 @@ def test_objects_that_change_are_no_results(make: Callable[[Any], Any], words: s
     assert "return arrays and numbers" in str(caught.value)
 
 
+def test_an_object_that_holds_what_is_recorded_in_a_slot_is_no_result() -> None:
+    class Base:
+        __slots__ = ("inner",)
+
+    class Holder(Base):
+        __slots__ = ("other",)
+
+    def make(x: Any) -> Any:
+        holder = Holder()
+        holder.inner = [x * 2.0]
+        return holder
+
+    with pytest.raises(ArgumentError, match="is a Holder"):
+        tj.function(make)(X)
+
+
 def test_an_object_that_holds_what_is_recorded_is_no_result() -> None:
     class Holder:
         def __init__(self, inner: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.interpret import interpret, run
 from tracejit.autodiff.reverse.fitting import derivative_type, like
 from tracejit.ir.types import ArrayType, type_of
@@ -21,6 +22,13 @@ def test_zeros_stand_for_what_is_unconnected(source: Any) -> None:
     zeros = interpret(graph, source)[-1]
     assert type_of(zeros) is type_of(source)
     assert not np.any(zeros)
+
+
+def test_zeros_for_a_number_of_pythons_are_a_scalar() -> None:
+    for x, by in ((np.ones(2), 1), (np.array(2.0), 1), (2.0, (0, 1))):
+        found = tj.grad(lambda x, s: np.sum(x) * 0.0 + 1.0, by)(x, 0.5)
+        for one in found if type(found) is tuple else [found]:
+            assert type(one) is np.float64 and one == 0.0
 
 
 @pytest.mark.parametrize("source", [np.float64(2.0), np.array(2.0)], ids=repr)

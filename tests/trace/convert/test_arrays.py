@@ -68,3 +68,41 @@ def test_no_recorded_array_is_masked() -> None:
         return np.ma.getdata(x) * np.ma.isMaskedArray(x) + np.ma.filled(x) * assert_none
 
     np.testing.assert_array_equal(tj.function(plain)(TABLE), TABLE)
+
+
+LIKE: list[Any] = [2, 2.5, True, np.float32(2.0), [1, 2], (1.0, 2)]
+
+
+@pytest.mark.parametrize("one", LIKE, ids=repr)
+@pytest.mark.parametrize("like", [np.zeros_like, np.ones_like, np.empty_like])
+def test_arrays_are_made_like_plain_numbers_and_lists(like: Any, one: Any) -> None:
+    def made(x: Any) -> Any:
+        return like(one) * 0 + np.full_like(one, 3) + x[0]
+
+    found, expected = tj.function(made)(TABLE), made(TABLE)
+    assert (found.dtype, np.shape(found)) == (expected.dtype, np.shape(expected))
+    np.testing.assert_array_equal(found, expected)
+
+
+FLAT: dict[str, Any] = {
+    "meets an array that is made here": lambda x: np.ones(4) * x.flat,
+    "joined with elements": lambda x: np.concatenate([x.flat, x.flat[:2]]),
+    "as an array": lambda x: np.asarray(x.flat) * 2.0,
+    "elements of a mask": lambda x: np.asarray(x[x > 1.0]) * 2.0,
+}
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_iterators_and_elements_of_a_mask_are_arrays(name: str) -> None:
+    f = FLAT[name]
+    np.testing.assert_array_equal(tj.function(f)(TABLE), f(TABLE))
+    slope = tj.grad(lambda x: np.sum(f(x)))(TABLE)
+    steps = 1e-6 * np.eye(4)
+    expected = [(np.sum(f(TABLE + one)) - np.sum(f(TABLE - one))) / 2e-6 for one in steps]
+    np.testing.assert_allclose(slope, expected, rtol=1e-6)
+
+
+def test_a_flat_iterator_is_no_argument() -> None:
+    inner = tj.function(lambda y: np.sum(y))
+    with pytest.raises(tj.TracejitError, match="is a FlatIterator"):
+        inner(tj.constant(TABLE).flat)

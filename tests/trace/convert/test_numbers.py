@@ -91,3 +91,23 @@ def test_statistics_are_pythons(function: Any) -> None:
     assert found == pytest.approx(expected, rel=1e-13)
     with pytest.raises(statistics.StatisticsError):
         tj.function(lambda x: function(x[:0]))(X)
+
+
+VARIABLE = {
+    "float": float,
+    "complex": complex,
+    "item": lambda v: v.item(),
+    "tolist": lambda v: v.tolist(),
+    "math": math.sqrt,
+    "round": lambda v: round(v, 1),
+}
+
+
+@pytest.mark.parametrize("name", VARIABLE)
+def test_a_variable_is_read_at_each_call(name: str) -> None:
+    convert, v = VARIABLE[name], tj.Variable(2.25)
+    compiled = tj.function(lambda x: x * convert(v))
+    for number in (2.25, 4.5):
+        v.assign(number)
+        np.testing.assert_array_equal(compiled(X), X * convert(np.float64(number)))
+    assert len(compiled.kernels) == 1
