@@ -24,8 +24,9 @@ from tracejit.trace.guards.access_paths import ATTRIBUTE, ITEM, OWN, PathStep, k
 from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.guards.guards import Equal, HasKeys, Length
 from tracejit.trace.guards.reads import answers_once
-from tracejit.trace.reads.attributes import IN_CLASS, Attributes, dict_of, lookup
+from tracejit.trace.reads.attributes import IN_CLASS, Attributes, lookup
 from tracejit.trace.reads.notes import ALL, MISSING, is_plain, is_users
+from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.structure.sparse_products import is_sparse
 from tracejit.trace.tensor.tensor import TENSORS
 

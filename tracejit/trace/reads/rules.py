@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from tracejit.trace.guards.access_paths import ATTRIBUTE, PathStep
-from tracejit.trace.reads.attributes import IN_CLASS, dict_of, lookup
+from tracejit.trace.reads.attributes import IN_CLASS, lookup
 from tracejit.trace.reads.calls import Calls
 from tracejit.trace.reads.containers import CONTAINERS, holds_recorded
 from tracejit.trace.reads.notes import MISSING, is_plain, is_users
+from tracejit.trace.recording.mutable_attributes import dict_of
 
 _NEW = frozenset((list, dict, set, sorted))
 _ANSWER = PathStep(
