@@ -155,7 +155,7 @@ def test_dump_prints_what_is_converted(capsys: pytest.CaptureFixture[str]) -> No
     assert "np.mean" in printed and "site(" in printed
 
 
-def test_dump_leaves_out_decorators(switched_on: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dump_leaves_out_decorators(capsys: pytest.CaptureFixture[str]) -> None:
     @tj.function
     def total(x: Any) -> Any:
         return np.sum(x)

@@ -10,7 +10,6 @@ import pytest
 import tracejit as tj
 from tracejit.ir.graph import Graph
 from tracejit.ir.location import NOWHERE, Location
-from tracejit.ir.types import WEAK_TYPES
 from tracejit.support.errors import ShapeError, TracejitError, UnsupportedError
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import Recording
@@ -142,22 +141,16 @@ def test_a_source_is_a_value_of_its_own(recording: Any) -> None:
 
 @pytest.mark.parametrize(
     ("given", "dtype"),
-    [(X, "f8"), (X.astype("f4"), "f4"), (np.float32(2.0), "f4")],
-    ids=["array", "float32", "scalar"],
+    [(X, "f8"), (X.astype("f4"), "f4"), (2.0, "f8"), (np.float32(2.0), "f4"), (2j, "c16")],
+    ids=["array", "float32", "float", "scalar", "complex"],
 )
-def test_arrays_and_scalars_become_sources(recording: Any, given: Any, dtype: str) -> None:
+def test_arrays_and_numbers_become_sources(recording: Any, given: Any, dtype: str) -> None:
     source = recording.source(given, "x")
     assert isinstance(source, Tensor)
     assert (source.shape, source.dtype) == (np.shape(given), np.dtype(dtype))
-    assert source.type.form == ("array" if np.ndim(given) else "scalar")
-
-
-@pytest.mark.parametrize("number", [2.0, 2j])
-def test_python_numbers_become_sources_that_stay_such(recording: Any, number: Any) -> None:
-    source = recording.source(number, "x")
-    assert source.type == WEAK_TYPES[type(number)]
-    assert recording.independent == {source._value}
-    assert (np.ones(2, "f4") * source).dtype == (np.ones(2, "f4") * number).dtype
+    is_pythons = type(given) in (float, complex)
+    form = "array" if np.ndim(given) else "weak" if is_pythons else "scalar"
+    assert source.type.form == form
 
 
 def test_a_variable_is_read_to_be_a_source(recording: Any) -> None:

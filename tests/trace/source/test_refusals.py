@@ -88,6 +88,7 @@ def test_an_inner_function_is_named_by_the_outer() -> None:
         tj.function(lambda x: inner(x), name="outer")(ONES)
 
 
+@as_written
 def test_a_gradient_by_eager_tensors_is_refused_as_well() -> None:
     with tj.eager(), pytest.raises(tj.TracejitError, match=r"^a_number_or_none caught"):
         tj.grad(a_number_or_none)(ONES)
