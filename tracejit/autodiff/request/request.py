@@ -165,8 +165,9 @@ def source_of(leaf: Tensor) -> Tensor:
     """The Tensor to differentiate by for an argument: of a Python float, the scalar that it stands
     for."""
     value = leaf._value
-    is_number = value.type.form == "weak" and value.node is not None
-    return Tensor(value.node.operands[0] if is_number else value, leaf._recording)
+    if value.type.form == "weak" and value.node is not None:
+        value = value.node.operands[0]
+    return Tensor(value, leaf._recording)
 
 
 def varying(

@@ -135,13 +135,13 @@ def _like(value: Any, z: Any) -> Any:
     return value if value.dtype == z.dtype else cast(value, z.dtype)
 
 
-def _in_base(g: Any, z: Any, x: Any, y: Any) -> Any:
+def slope_in_base(g: Any, z: Any, x: Any, y: Any) -> Any:
     """g * y * x ** (y - 1), which is 0 where y is 0, at x = 0 too."""
     base, exponent = _like(x + ((x == 0) & (y == 0)), z), _like(y, z)
     return g * exponent * base ** (exponent - 1.0)
 
 
-def _in_exponent(g: Any, z: Any, x: Any, y: Any) -> Any:
+def slope_in_exponent(g: Any, z: Any, x: Any, y: Any) -> Any:
     """g * z * log(x), which is 0 where x is 0."""
     return g * z * np.log(_like(x + (x == 0), z))
 
@@ -188,17 +188,17 @@ _power = partial(defop, batch="elementwise", cost=_cost)
 power = _power(
     name="power",
     infer=ufunc_type(np.power),
-    vjp=(_in_base, _in_exponent),
+    vjp=(slope_in_base, slope_in_exponent),
     source="np.power({0}, {1})",
     inplace="np.power({0}, {1}, {out})",
 )
 pow = _power(
     name="pow",
     infer=_pow_type,
-    vjp=(_in_base, _in_exponent),
+    vjp=(slope_in_base, slope_in_exponent),
     source="{0} ** {1}",
 )
-float_power = elementwise(np.float_power, vjp=(_in_base, _in_exponent), cost=40)
+float_power = elementwise(np.float_power, vjp=(slope_in_base, slope_in_exponent), cost=40)
 
 # d(x ** n)/dx for the exponents whose general form is costly, or wrong at 0.
 _SLOPES: dict[Any, Callable[[Any, Any], Any]] = {

@@ -20,7 +20,7 @@ from tracejit.ops.base import axes
 from tracejit.ops.base.creation import is_recorded
 from tracejit.ops.base.forms import as_scalar
 from tracejit.ops.base.op import Op, Rules, defop
-from tracejit.ops.elementwise.arithmetic import pow, slope_of_power
+from tracejit.ops.elementwise.arithmetic import slope_in_base, slope_in_exponent, slope_of_power
 from tracejit.ops.elementwise.complex import absolute
 
 
@@ -54,8 +54,8 @@ _SLOPES: dict[str, Rules] = {
     "/": (lambda g, z, x, y: g / y, lambda g, z, x, y: -g * z / y),
     "%": (lambda g, z, x, y: g, lambda g, z, x, y: -g * (x // y)),
     "**": (
-        lambda g, z, x, y: pow.vjp[0](g, z, _strong(x), _strong(y)),
-        lambda g, z, x, y: pow.vjp[1](g, z, _strong(x), _strong(y)),
+        lambda g, z, x, y: slope_in_base(g, z, _strong(x), _strong(y)),
+        lambda g, z, x, y: slope_in_exponent(g, z, _strong(x), _strong(y)),
     ),
 }
 _SLOPES_OF_ONE: dict[str, Rules] = {
@@ -138,7 +138,7 @@ power_of_numbers = defop(
 
 
 def arithmetic(symbol: str, x: Any, y: Any) -> Any:
-    """What Python's operator of this symbol answers for two numbers, some of which are recorded."""
+    """The answer of Python's operator to two numbers, some of which are recorded."""
     if symbol == "**" and not _is_known(x, y):
         kinds = [getattr(one, "dtype", None) or WEAK_DTYPES[type(one)] for one in (x, y)]
         if kinds[0].kind == "f" and type(y) in (int, float) and math.isfinite(y):

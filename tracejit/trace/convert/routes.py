@@ -237,7 +237,7 @@ class _Routes:
         return refusing(called) if found is None and is_foreign(called, kind) else found
 
     def _vectorized(self, made: np.vectorize) -> Any:
-        """What `np.vectorize` would make of the same function while it is recorded."""
+        """An object that `np.vectorize` has made, as it makes it while a function is recorded."""
         options = {name: getattr(made, name) for name in ("otypes", "excluded", "cache")}
         options["signature"] = made.signature
         chosen = {name: option for name, option in options.items() if option}
@@ -354,8 +354,9 @@ def _route(called: Any, kind: type, route: Callable[[Any], Any]) -> Any:
 def _module_of(called: Any) -> str:
     """The module that defines a function, whatever it wraps; a dot follows it."""
     names = getattr(called, "__globals__", None)
-    is_function = type(names) is dict
-    module = names.get("__name__") if is_function else getattr(called, "__module__", None)
+    if type(names) is not dict:
+        return f"{getattr(called, '__module__', None)}."
+    module = names.get("__name__")
     return f"{module}."
 
 
