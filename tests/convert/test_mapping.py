@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from tracejit.convert.operators import Operators
 SHIM = SimpleNamespace(exp=lambda x: ("exp", x), sqrt=math.sqrt)
 
 
-def seen(where: int, name: str, value: Any) -> Any:
+def seen(code: CodeType, name: str, value: Any) -> Any:
     """`math` and `float` are ours, and so are functions inside."""
     if value is math:
         return SHIM
@@ -99,16 +99,16 @@ def test_code_that_uses_its_namespace_runs_as_it_is(text: str) -> None:
 
 
 def test_what_is_seen_is_known_by_the_users_code() -> None:
-    seen: list[tuple[int, str]] = []
+    seen: list[tuple[CodeType, str]] = []
 
-    def see(where: int, name: str, value: Any) -> Any:
-        seen.append((where, name))
+    def see(code: CodeType, name: str, value: Any) -> Any:
+        seen.append((code, name))
         return value
 
     f, _, namespace = ran("G = [1]\ndef f(): return len(G)", see)
     assert f() == 1
-    where = id(namespace["f"].__code__)
-    assert seen == [(where, "len"), (where, "G")]
+    code = namespace["f"].__code__
+    assert seen == [(code, "len"), (code, "G")]
 
 
 def test_a_library_without_its_file_sees_the_same() -> None:

@@ -1,7 +1,7 @@
 """The second line: code without usable source, run with globals, builtins and cells of ours.
 
 A function of the shell, of `exec` or of a `.pyc` file, or one whose file was edited, runs its own
-code object; but what it reads under a name goes through `see(where, name, value)`, which answers
+code object; but what it reads under a name goes through `see(code, name, value)`, which answers
 the value or another in its place. Python asks a mapping for globals and builtins wherever one of
 the two is not exactly a `dict`. Cells are copied where `see` answers another value.
 
@@ -20,7 +20,7 @@ from typing import Any
 from tracejit.convert.exclusions import Reason
 from tracejit.convert.source import all_codes
 
-See = Callable[[int, str, Any], Any]
+See = Callable[[CodeType, str, Any], Any]
 
 RAW = Reason(
     "its source is not usable, and it assigns to globals, defines a class or names its namespace",
@@ -36,13 +36,13 @@ _READ_BY_C = ("__name__", "__package__", "__spec__", "__path__", "__file__", "__
 class Names(dict[str, Any]):
     """A dict of which reads by key go to another dict, and through `see`."""
 
-    def __init__(self, real: dict[str, Any], where: int, see: See) -> None:
-        """Look at `real` for the code object whose id is `where`."""
+    def __init__(self, real: dict[str, Any], code: CodeType, see: See) -> None:
+        """Look at `real` for a code object."""
         super().__init__()
-        self.real, self.where, self.see = real, where, see
+        self.real, self.code, self.see = real, code, see
 
     def __getitem__(self, name: str) -> Any:
-        return self.see(self.where, name, self.real[name])
+        return self.see(self.code, name, self.real[name])
 
     def __contains__(self, name: object) -> bool:
         return name in self.real
@@ -74,9 +74,8 @@ def seen_through(function: FunctionType, see: See) -> FunctionType | Reason:
     codes = (code, *all_codes(code))
     if any(_NAMESPACES.intersection(one.co_names) or _uses_raw(one) for one in codes):
         return RAW
-    where = id(code)
-    names = namespace(function, where, see)
-    cells = _cells(function, codes, where, see)
+    names = namespace(function, see)
+    cells = _cells(function, codes, see)
     return FunctionType(code, names, function.__name__, function.__defaults__, cells)
 
 
@@ -86,25 +85,37 @@ def real_globals(function: FunctionType) -> dict[str, Any]:
     return namespace.real if isinstance(namespace, Names) else namespace
 
 
-def namespace(function: FunctionType, where: int, see: See) -> Names:
+def namespace(function: FunctionType, see: See) -> Names:
     """The globals of a function, with its builtins, seen through `see`."""
-    real = real_globals(function)
+    code, real = function.__code__, real_globals(function)
     own: Any = real.get("__builtins__", builtins)
     own = getattr(own, "__dict__", own)
 
     def imported(name: str, *context: Any, **named: Any) -> Any:
-        return see(where, name.split(".")[0], own["__import__"](name, *context, **named))
+        return see(code, name.split(".")[0], own["__import__"](name, *context, **named))
 
-    def see_builtin(where: int, name: str, value: Any) -> Any:
-        return imported if name == "__import__" else see(where, name, value)
+    def see_builtin(code: CodeType, name: str, value: Any) -> Any:
+        return imported if name == "__import__" else see(code, name, value)
 
-    beneath = Names(own, where, see_builtin)
+    beneath = Names(own, code, see_builtin)
     dict.update(beneath, __import__=imported, __build_class__=own["__build_class__"])
-    found = Names(real, where, see)
+    found = Names(real, code, see)
     raw = {name: real[name] for name in _READ_BY_C if name in real}
     shown_once = real.setdefault("__warningregistry__", {})
     dict.update(found, raw, __builtins__=beneath, __warningregistry__=shown_once)
     return found
+
+
+def only_called(code: CodeType, name: str) -> bool:
+    """Return whether code reads a global or builtin only to call it: `float(x)`, not `dtype=float`.
+    Python 3.10 does not tell."""
+    reads = [
+        instruction.argrepr
+        for one in (code, *all_codes(code))
+        for instruction in dis.get_instructions(one)
+        if instruction.opname == "LOAD_GLOBAL" and instruction.argval == name
+    ]
+    return bool(reads) and all("NULL" in read for read in reads)
 
 
 def _uses_raw(code: CodeType) -> bool:
@@ -112,7 +123,7 @@ def _uses_raw(code: CodeType) -> bool:
 
 
 def _cells(
-    function: FunctionType, codes: tuple[CodeType, ...], where: int, see: See
+    function: FunctionType, codes: tuple[CodeType, ...], see: See
 ) -> tuple[CellType, ...] | None:
     """The cells of a function; those of which another value is seen, and that it never assigns,
     are copied."""
@@ -125,13 +136,15 @@ def _cells(
         if instruction.opname in _CELL_STORES
     }
     named = zip(function.__code__.co_freevars, function.__closure__, strict=True)
-    return tuple(cell if name in written else _cell(name, cell, where, see) for name, cell in named)
+    return tuple(
+        cell if name in written else _cell(name, cell, codes[0], see) for name, cell in named
+    )
 
 
-def _cell(name: str, cell: CellType, where: int, see: See) -> CellType:
+def _cell(name: str, cell: CellType, code: CodeType, see: See) -> CellType:
     try:
         value = cell.cell_contents
     except ValueError:  # it is not bound yet
         return cell
-    seen = see(where, name, value)
+    seen = see(code, name, value)
     return cell if seen is value else CellType(seen)

@@ -45,6 +45,7 @@ from tracejit.trace.convert.libraries import (
     refusing,
     without_overwriting,
 )
+from tracejit.trace.convert.names import seen_by
 from tracejit.trace.convert.rules import HANDED, RULES, handed, where_recorded
 from tracejit.trace.recording.active import active
 from tracejit.trace.recording.mutable_attributes import dict_of
@@ -131,6 +132,7 @@ def routed(
     new = None if _following.observe is None else _following.observe()
     operators = Operators(item=item) if new is None else new.operators()
     with Converter(operators, calls=new is None) as converter:
+        converter.see = None if new is not None else seen_by(converter.convert)
         routes = _Routes(converter)
         outer, active.route = active.route, converter.convert
         _following.observer = new
