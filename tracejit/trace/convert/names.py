@@ -39,7 +39,7 @@ class SeenModule(ModuleType):
 
 
 def seen_by(convert: Callable[[Any], Any]) -> See:
-    """What code sees under a name where functions are converted by `convert`."""
+    """The names of code whose functions are converted by `convert`."""
 
     def see(code: CodeType, name: str, value: Any) -> Any:
         if isinstance(value, type):
