@@ -68,8 +68,9 @@ UNSPLIT = {
         "is made after functions are cut into stages": "masked_product",
         "takes and gives numbers": """
             as_scalar as_element as_array as_integer size python_add python_sub python_mul
-            python_truediv python_floordiv python_mod python_pow python_and python_or python_xor
-            python_lshift python_rshift python_lt python_le python_gt python_ge python_eq python_ne
+            python_truediv python_floordiv python_mod python_pow python_pow_to python_power
+            python_and python_or python_xor python_lshift python_rshift
+            python_lt python_le python_gt python_ge python_eq python_ne
             python_neg python_pos python_invert python_abs scalar_absolute as_pattern
             python_bool python_int python_float python_complex python_complex_of_parts
             python_round""",

@@ -280,7 +280,8 @@ class Callee:
 
 def _strong(leaf: Any) -> Any:
     """A Python float that depends on what is differentiated by, as NumPy's."""
-    return EAGER.strong(leaf) if may_be_differentiated(leaf) else leaf
+    is_number = type(leaf) in TENSORS and leaf.type.form == "weak"
+    return EAGER.strong(leaf) if is_number and may_be_differentiated(leaf) else leaf
 
 
 def _routed(

@@ -73,7 +73,7 @@ def _complex(real: Any = 0.0, imag: Any = None) -> Any:
 
 @rule(builtins.round)
 def _round(number: Any, ndigits: Any = None) -> Any:
-    if type(number) not in TENSORS or number.type.form == "array":
+    if type(number) not in TENSORS or number.type.form == "array" or number.dtype.kind == "c":
         return round(number, ndigits)
     if number.type.form != "weak":
         rounded = np.rint(number) if ndigits is None else np.round(number, ndigits)

@@ -17,10 +17,12 @@ from tracejit.trace.tensor.tensor import TENSORS
 
 
 def may_be_differentiated(leaf: Any) -> bool:
-    """Return whether something is a Tensor through which derivatives may flow: of floats, and no
-    Python number but one that is computed from floats of NumPy's."""
-    if type(leaf) not in TENSORS or not leaf.type.is_inexact:
+    """Return whether something is a Variable or a Tensor through which derivatives may flow: of
+    floats, and no Python number but one that is computed from floats of NumPy's."""
+    if not hasattr(type(leaf), "__tracejit_record__") or not leaf.type.is_inexact:
         return False
+    if type(leaf) not in TENSORS:
+        return True
     if any(window.knows(leaf._value) for window in leaf._recording.windows):
         return True
     waiting, met = [leaf._value], {leaf._value}

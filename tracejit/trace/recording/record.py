@@ -379,7 +379,8 @@ class Recording(Recorder):
     def made_of_nothing(self, tensor: Tensor) -> Any:
         """As every recorder; what a tape watches is no constant."""
         value = tensor._value
-        if not self.is_routed or any(window.knows(value) for window in self.windows):
+        is_fixed = self.is_routed and self.graph.sizes is None
+        if not is_fixed or any(window.knows(value) for window in self.windows):
             return tensor
         return self.decisions.prefix[value] if origins_of(value) == set() else tensor
 
