@@ -36,6 +36,7 @@ from tracejit.trace.recording.active import called
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import Recording, current_recording
 from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.unwritten import settle_unwritten
 from tracejit.trace.recording.variable import read_leaf
 from tracejit.trace.rerolling.rerolling import reroll
 from tracejit.trace.source import places
@@ -172,6 +173,8 @@ class Sources:
             answer = called(self.f)(*positional, **keywords)
             assert isinstance(self.recording, Recording)
             found = [one for one in flatten(answer)[0] if type(one) in TENSORS]
+            if self.recording.is_routed:
+                settle_unwritten(self.recording, start, [one._value for one in found])
             reroll(self.recording, start, found)
         else:
             with EAGER.recording_from(self.tensors) as self.nodes:

@@ -117,11 +117,6 @@ class Constant(Value):
         self.data = data
         self.made: Node | None = None
 
-    @property
-    def parts(self) -> tuple[Value, ...]:
-        """The constants that it is computed from."""
-        return () if self.made is None else self.made.operands
-
 
 class Node:
     """One operation applied to operands, with its results, the user's line and where it may be

@@ -41,6 +41,7 @@ from tracejit.trace.recording.mutable_attributes import Attributes
 from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.reruns import Closing
+from tracejit.trace.recording.unwritten import settle_unwritten
 from tracejit.trace.recording.variable import read_leaf
 from tracejit.trace.rerolling.rerolling import reroll
 from tracejit.trace.source.refusals import none_caught
@@ -232,6 +233,8 @@ class Callee:
                 with none_caught(name):
                     result = python(*positional, **keywords)
                 found = [one for one in flatten(result)[0] if type(one) in TENSORS]
+                if recording.is_routed and not self.is_transform:
+                    settle_unwritten(recording, start, [one._value for one in found])
                 reroll(recording, start, found)
             if top:
                 recording.forward = len(recording.graph.nodes)

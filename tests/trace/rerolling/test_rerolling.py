@@ -507,7 +507,7 @@ def test_names_of_the_users() -> None:
     f, arguments = LOOPS["recurrence"]
     kernel = tj.function(fresh(f))
     kernel(*arguments(STEPS))
-    assert "        h_1 = tanh(" in kernel.source
+    assert "        h = tanh(" in kernel.source
 
 
 def test_explain_tells_of_loops() -> None:

@@ -45,8 +45,7 @@ def split(
         value
         for node in forward
         for value in node.results
-        if (node.operands or node.op.effect)  # zeros are made again
-        and (node.op.view_of is None or value.type.form != "array")
+        if node.op is not SIZE and (node.op.view_of is None or value.type.form != "array")
     }
     kept.update(value for value in graph.inputs if value not in seeds)
     backward = needed_nodes(graph.nodes, gradients, kept.union(seeds))

@@ -26,20 +26,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ops.control.control_flow import ControlFlow
 from tracejit.passes.framework.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
 
 def fold_constants(graph: Graph) -> Graph:
-    """`graph` with arrays that are made of constants alone as constants. An array that is made of
-    nothing, such as zeros, is one unless it may be written to."""
+    """`graph` with arrays that are made of constants alone as constants."""
     if not any(_is_constant(node, node.operands) for node in graph.nodes):
         return graph
-    written = _written(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if not _is_constant(node, operands) or (not operands and node.results[0] in written):
+        if not _is_constant(node, operands):
             return None
         try:
             with np.errstate(all="raise"):
@@ -49,8 +46,7 @@ def fold_constants(graph: Graph) -> Graph:
         constant = new.constant(data)
         if constant.type is not node.results[0].type:
             return None
-        is_new = constant.made is None and not constant.name
-        if is_new and not any(_is_made_of(value, constant) for value in operands):
+        if constant.made is None and not constant.name:
             results = (constant,)
             constant.made = Node.of(node.op, operands, node.params, results, node.where)
         return (constant,)
@@ -63,28 +59,9 @@ def _is_constant(node: Node, operands: Sequence[Value]) -> bool:
     for value in operands:
         if not isinstance(value, Constant):
             return False
-    if node.op.effect or node.op.statements is not None or len(node.results) != 1:
+    if not operands or node.op.effect or node.op.statements is not None or len(node.results) != 1:
         return False
     type = node.results[0].type
     if type.form != "array" or type.sizes is not None:
         return False
     return 0 < type.size <= costs().most_folded_elements
-
-
-def _written(graph: Graph) -> set[Value]:
-    """The values that an update, a loop or the caller may write to, through views or not."""
-    written = set(graph.outputs)
-    for node in reversed(graph.nodes):
-        if isinstance(node.op, ControlFlow):
-            written.update(node.operands)
-        elif node.op.statements is not None and node.op.inplace:
-            written.add(node.operands[0])
-        elif node.op.view_of is not None and node.results[0] in written:
-            written.add(node.operands[node.op.view_of])
-    return written
-
-
-def _is_made_of(value: Value, part: Constant) -> bool:
-    """Return whether a constant is another, or computed from it: twice transposed it is itself."""
-    parts = value.parts if isinstance(value, Constant) else ()
-    return value is part or any(_is_made_of(one, part) for one in parts)

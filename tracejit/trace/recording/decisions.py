@@ -18,7 +18,7 @@ import numpy as np
 from tracejit.ir.dims import in_numbers
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.subgraph import Placeholder
-from tracejit.ir.types import HANDLE
+from tracejit.ir.types import HANDLE, WEAK_TYPES
 from tracejit.ops.control.branches import AS_INTEGER, AS_PATTERN, DECIDE
 from tracejit.ops.control.effects import CALLBACK
 
@@ -206,8 +206,9 @@ class Decisions:
         self._outcomes[key] = outcome
         node = tensor._value.node
         if kind is int and (node is None or node.op is not AS_PATTERN):
-            tensor = AS_INTEGER(tensor)
-            tensor._value.label = "count"
+            if tensor.type is not WEAK_TYPES[int]:
+                tensor = AS_INTEGER(tensor)
+            tensor._value.name_result("count")
         DECIDE(tensor, outcome=outcome)
         return outcome
 

@@ -85,9 +85,9 @@ class Constants:
 
     def _enter_parts(self, constant: Constant) -> None:
         """Enter what a constant is computed from. Steps on the way have no name."""
-        for value in constant.parts:
+        for value in constant.made.operands if constant.made is not None else ():
             if isinstance(value, Constant) and value.type.form == "array":
-                if not value.parts:
+                if value.made is None:
                     self._enter_array(value)
                 elif self.arrays.get(value.name) is not value:
                     self._enter_parts(value)
@@ -103,7 +103,7 @@ class Constants:
             if id(constant) in seen:
                 return
             seen.add(id(constant))
-            for value in constant.parts:
+            for value in constant.made.operands if constant.made is not None else ():
                 if isinstance(value, Constant):
                     enter(value)
             if self.arrays.get(constant.name) is constant:
@@ -153,7 +153,7 @@ def is_view(constant: Constant) -> bool:
     if made is None or made.op.view_of is None:
         return False
     whole = made.operands[made.op.view_of]
-    is_whole = isinstance(whole, Constant) and not whole.parts
+    is_whole = isinstance(whole, Constant) and whole.made is None
     return whole.type.form == "array" and (is_whole or made.op.elements != "reshaped")
 
 
