@@ -56,6 +56,7 @@ PLAIN = {
     "recursion": "def f(n): return n * f(n - 1) if n else 1",
     "unknown": "def f(n):\n    try: return unknown\n    except NameError as e: return str(e)",
     "named": "import collections\ndef f(n): return collections.namedtuple('P', 'a').__module__",
+    "no builtins": "f = eval('lambda n: n + 1', {'__builtins__': {}})",
     "warning": "import warnings\ndef f(n):\n    with warnings.catch_warnings(record=True) as w:\n"
     "        warnings.simplefilter('always')\n        warnings.warn('old')\n    return len(w)",
     "unbound": "def make():\n    def f(n):\n        try: return late\n"

@@ -98,7 +98,8 @@ def namespace(function: FunctionType, see: See) -> Names:
         return imported if name == "__import__" else see(code, name, value)
 
     beneath = Names(own, code, see_builtin)
-    dict.update(beneath, __import__=imported, __build_class__=own["__build_class__"])
+    read_by_c = {"__import__": imported, "__build_class__": own.get("__build_class__")}
+    dict.update(beneath, {name: one for name, one in read_by_c.items() if name in own})
     found = Names(real, code, see)
     raw = {name: real[name] for name in _READ_BY_C if name in real}
     shown_once = real.setdefault("__warningregistry__", {})
