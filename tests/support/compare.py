@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,13 @@ def same(found: Any, expected: Any) -> None:
             same(one, other)
         return
     assert_same(np.asarray(array_of(found)), np.asarray(expected))
+
+
+def same_for_each(call: Callable[[Any], Any], *inputs: Any) -> None:
+    """Equal answers of one compiled function and of NumPy for each input, twice."""
+    compiled = tj.function(call)
+    for x in (*inputs, *inputs):
+        same(compiled(x), call(x))
 
 
 def assert_same(found: Any, expected: Any, bound: float = 0.0) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
@@ -77,13 +78,27 @@ def _full(
     """np.full: of one number, or of a Tensor or array broadcast to the shape."""
     fill_value = as_array(fill_value)
     kind = numpy.dtype(dtype if dtype is not None else _dtype_of(fill_value))
-    if kind.kind not in "biufc" or order not in "CK":
+    if kind.kind not in "biufc" or not _is_order(recorder, order):
         return None
     if type(fill_value) in TENSORS or numpy.ndim(fill_value):
         like = recorder.record(full, (), {"shape": shape_of(shape), "fill": 0, "dtype": kind})
-        return full_like(like, fill_value)
+        return _in_order(recorder, full_like(like, fill_value), order)
     params = {"shape": shape_of(shape), "fill": plain_number(fill_value), "dtype": kind}
-    return recorder.record(full, (), params)
+    return _in_order(recorder, recorder.record(full, (), params), order)
+
+
+def _is_order(recorder: Recorder, order: Any) -> bool:
+    """Return whether arrays are recorded in an order of memory; in Fortran's only in code that is
+    converted."""
+    order = str(order or "K").upper()
+    return order in ("C", "K", "A") or (order == "F" and recorder.is_routed)
+
+
+def _in_order(recorder: Recorder, made: Any, order: Any) -> Any:
+    """An array that is new; in Fortran's order its memory is not C's."""
+    if str(order).upper() == "F" and made.ndim > 1:
+        recorder.out_of_order.add(made._held)
+    return made
 
 
 def _constructor() -> Any:
@@ -132,8 +147,19 @@ def _array(
 def _asarray(
     recorder: Recorder, a: Any, dtype: Any = None, order: str | None = None, *, copy: Any = None
 ) -> Any:
-    """np.asarray and np.asanyarray."""
+    """np.asarray."""
     return _converted(recorder, a, dtype, order or "K", copies(copy), 0)
+
+
+def _asanyarray(
+    recorder: Recorder, a: Any, dtype: Any = None, order: str | None = None, *, copy: Any = None
+) -> Any:
+    """np.asanyarray; a matrix or masked array stays one."""
+    return None if _is_subclass(a) else _asarray(recorder, a, dtype, order, copy=copy)
+
+
+def _is_subclass(value: Any) -> bool:
+    return isinstance(value, numpy.ndarray) and type(value) not in (numpy.ndarray, *TENSORS)
 
 
 def _contiguous(recorder: Recorder, a: Any, dtype: Any = None) -> Any:
@@ -146,8 +172,7 @@ def _converted(
     recorder: Recorder, thing: Any, dtype: Any, order: str, copies: bool, ndmin: int
 ) -> Any:
     """`thing` as an array; None where it need not be recorded."""
-    order = (order or "K").upper()
-    if order not in "CKAF" or (order == "F" and not recorder.is_routed):
+    if not _is_order(recorder, order):
         return None
     given = as_array(thing)
     if hasattr(type(given), "__tracejit_read__"):
@@ -171,30 +196,43 @@ def _converted(
         result = result.astype(dtype)
     elif copies and (result is given or result is thing or type(thing) is numpy.ndarray):
         result = numpy.copy(result)
-    if order == "F" and result.ndim > 1:
-        result = numpy.copy(result)
-        recorder.out_of_order.add(result._held)
+    if order in ("F", "f") and result.ndim > 1:
+        result = _in_order(recorder, numpy.copy(result), order)
     return result if result.ndim >= ndmin else result[(None,) * (ndmin - result.ndim)]
 
 
 def _like(function: Callable[..., Any], fill: int) -> Callable[..., Any]:
     """np.zeros_like, np.ones_like or np.empty_like."""
 
-    def make(recorder: Recorder, a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
-        return _full_like(recorder, a, fill, dtype, shape=shape)
+    def make(
+        recorder: Recorder,
+        a: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+    ) -> Any:
+        return _full_like(recorder, a, fill, dtype, order, subok, shape)
 
     return _made(function, make)
 
 
 def _full_like(
-    recorder: Recorder, a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None
+    recorder: Recorder,
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
 ) -> Any:
     """np.full_like."""
     a = as_array(a)
     a = a if hasattr(a, "dtype") else numpy.asarray(a)
     kind = a.dtype if dtype is None else dtype
-    made = _full(recorder, numpy.shape(a) if shape is None else shape, fill_value, kind)
-    if made is None or shape is not None:
+    sizes = numpy.shape(a) if shape is None else shape
+    made = _full(recorder, sizes, fill_value, kind, order)
+    if made is None or shape is not None or str(order).upper() in ("C", "F"):
         return made
     return made._laid_like(Tensor(EAGER.lift(a), EAGER) if type(a) is numpy.ndarray else a)
 
@@ -299,17 +337,32 @@ _BRACKETS = {id(builder): _bracket(builder) for builder in (numpy.r_, numpy.c_)}
 
 def _made(function: Callable[..., Any], make: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, its arrays made by `make` where something is recorded, unless that answers
-    None."""
+    None or takes no such arguments."""
+    signature = inspect.signature(make)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         recorder = _recorder()
         if recorder is None:
             return recordable(function)(*args, **kwargs)
-        made = make(recorder, *args, **kwargs)
+        words = {word: one for word, one in kwargs.items() if not _is_idle(word, one, args)}
+        try:
+            signature.bind(recorder, *args, **words)
+        except TypeError:
+            return function(*args, **kwargs)
+        made = make(recorder, *args, **words)
         return function(*args, **kwargs) if made is None else made
 
     return call
+
+
+def _is_idle(word: str, value: Any, args: Sequence[Any]) -> bool:
+    """Return whether a keyword argument changes nothing about an array that is recorded."""
+    if word == "like":
+        return value is None or isinstance(value, (numpy.ndarray, *TENSORS))
+    if word == "subok":
+        return value is False or (value is True and not any(map(_is_subclass, args)))
+    return word == "device" and value in (None, "cpu")
 
 
 _MADE: dict[Any, Callable[..., Any]] = {
@@ -319,7 +372,7 @@ _MADE: dict[Any, Callable[..., Any]] = {
     numpy.full: _made(numpy.full, _full),
     numpy.array: _made(numpy.array, _array),
     numpy.asarray: _made(numpy.asarray, _asarray),
-    numpy.asanyarray: _made(numpy.asanyarray, _asarray),
+    numpy.asanyarray: _made(numpy.asanyarray, _asanyarray),
     numpy.ascontiguousarray: _made(numpy.ascontiguousarray, _contiguous),
     numpy.zeros_like: _like(numpy.zeros_like, 0),
     numpy.empty_like: _like(numpy.empty_like, 0),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.rows import each_row
+from tests.support.compare import same_for_each
 
 TABLE = np.array([0.5, 1.5, 2.5, 3.5])
 
@@ -106,3 +110,71 @@ def test_a_flat_iterator_is_no_argument() -> None:
     inner = tj.function(lambda y: np.sum(y))
     with pytest.raises(tj.TracejitError, match="is a FlatIterator"):
         inner(tj.constant(TABLE).flat)
+
+
+# Arguments of the functions that make arrays
+
+MASKED = np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False])
+ROWS = np.arange(6.0).reshape(2, 3)
+
+
+def _filled(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function that writes what is recorded into the array that `make` makes."""
+
+    def written(x: Any) -> Any:
+        made = make(x)
+        made[0] = x[0, 0]
+        return made
+
+    return written
+
+
+@each_row(
+    "make",
+    [
+        lambda x: np.array(x, like=x),
+        lambda x: np.array([[1.0, 2.0]], like=x),
+        lambda x: np.array([[1.0, 2.0]], like=ROWS),
+        lambda x: np.array(x, subok=True),
+        lambda x: np.array([[1.0, 2.0]], order="F"),
+        lambda x: np.asarray([1.0, 2.0], device="cpu"),
+        lambda x: np.asanyarray([1.0, 2.0], like=x),
+        lambda x: np.ascontiguousarray([1.0, 2.0], like=x),
+        lambda x: np.zeros(3, like=x),
+        lambda x: np.zeros((2, 3), order="F"),
+        lambda x: np.ones((2, 3), "f4", "F", device="cpu"),
+        lambda x: np.full((2, 3), x[0, 1], like=x),
+        lambda x: np.full((2, 3), x[0, 1], order="F"),
+        lambda x: np.zeros_like(x, order="C"),
+        lambda x: np.zeros_like(x, None, "A", False),
+        lambda x: np.zeros_like(ROWS, order="F", subok=True, device="cpu"),
+        lambda x: np.ones_like(x, "f4", "K", True, (2, 2)),
+        lambda x: np.full_like(x, x[0, 1], None, "C", False),
+        lambda x: np.full_like(ROWS, 2.0, subok=False, device=None),
+        lambda x: np.eye(3, like=x),
+        lambda x: np.arange(3.0, like=x),
+    ],
+)
+def test_every_argument_of_numpys_is_taken(make: Callable[[Any], Any]) -> None:
+    same_for_each(_filled(make), ROWS, ROWS + 1.0)
+
+
+@each_row(
+    "call",
+    [
+        lambda x: np.zeros(3, ordr="F"),  # type: ignore[call-overload]
+        lambda x: np.zeros_like(x, shap=3),  # type: ignore[call-overload]
+        lambda x: np.array(),  # type: ignore[call-overload]
+        lambda x: np.ones(3, like=[1.0]),  # type: ignore[call-overload]
+    ],
+)
+def test_arguments_that_numpy_does_not_take_raise_as_there(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError) as expected:
+        call(ROWS)
+    with pytest.raises(TypeError, match=f"^{re.escape(str(expected.value))}"):
+        tj.function(call)(ROWS)
+
+
+def test_a_masked_array_from_outside_stays_masked() -> None:
+    same_for_each(lambda x: x + np.asanyarray(MASKED).sum(), ROWS, ROWS + 1.0)
+    same_for_each(lambda x: x + np.array(MASKED, subok=True).sum(), ROWS, ROWS + 1.0)
