@@ -33,7 +33,7 @@ def each_row(
                 values = dict(zip(own, row, strict=True))
                 try:
                     test(**fixtures, **values)
-                except Exception as error:
+                except (Exception, pytest.fail.Exception) as error:
                     lines = traceback.format_exception(error)
                     failed.append(f"row {number} of {test.__name__}, {values}:\n{''.join(lines)}")
             if failed:

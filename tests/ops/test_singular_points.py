@@ -16,6 +16,7 @@ import tracejit as tj
 from tests.interpret import interpret, run
 from tests.ops.program import quiet
 from tests.rows import each_row
+from tests.support.compare import same_for_each
 from tracejit.autodiff.forward.tangent import tangents
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.scipy import special
@@ -175,7 +176,6 @@ def test_complex_modulus_follows_the_convention() -> None:
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda x: np.where(x > 0), r"np.where\(condition, x, y\)"),
         (lambda x: np.exp(x, dtype=np.int32), "did not contain a loop"),
         (lambda x: np.add(x, 1, where=x > 0), "where= without out="),
         (lambda x: np.power(x, np.float32(2), casting="no"), "casting rule 'no'"),
@@ -187,6 +187,16 @@ def test_complex_modulus_follows_the_convention() -> None:
 def test_refused(call: Any, text: str) -> None:
     with pytest.raises(UnsupportedError, match=text):
         run(call, np.ones(3))
+
+
+@pytest.mark.usefixtures("as_written")
+def test_where_of_a_condition_alone_is_refused_as_written() -> None:
+    with pytest.raises(UnsupportedError, match=r"np.where\(condition, x, y\)"):
+        run(lambda x: np.where(x > 0), np.ones(3))
+
+
+def test_where_of_a_condition_alone_has_a_recording_for_each_pattern() -> None:
+    same_for_each(lambda x: np.where(x > 0), np.ones(3), np.array([0.0, 1.0, -1.0]))
 
 
 # The page

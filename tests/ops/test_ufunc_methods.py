@@ -10,6 +10,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import interpret, record, run
 from tests.rows import each_row
+from tests.support.compare import same_for_each
 from tracejit.ops.base.loops import masked_call
 from tracejit.ops.base.op import HANDLERS
 from tracejit.support.errors import IndexShapeError, ShapeError, UnsupportedError, ValueNeededError
@@ -110,7 +111,6 @@ def test_methods_answer_as_numpy_does_or_refuse(call: Any, dtype: str) -> None:
         (lambda x: np.add.reduceat(x[0, 0], [0]), UnsupportedError, "reduceat on a scalar"),
         (lambda x: np.add.reduceat(x, [2]), IndexShapeError, r"out-of-bounds in add\.reduceat"),
         (lambda x: np.add.reduceat(x, [[0]]), ShapeError, "one-dimensional"),
-        (lambda x: np.add.reduceat(x, x[0].astype(int)), UnsupportedError, "depends on indices"),
         (lambda x: np.frompyfunc(abs, 1, 1)(x), UnsupportedError, "the ufunc abs"),
         (lambda x: np.vectorize(abs)(x), ValueNeededError, "asarray"),
         (lambda x: np.i0(x * 1j), UnsupportedError, "not supported for complex values"),
@@ -122,6 +122,25 @@ def test_methods_answer_as_numpy_does_or_refuse(call: Any, dtype: str) -> None:
 def test_what_numpy_or_tracejit_refuses(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         run(call, MATRIX)
+
+
+@pytest.mark.usefixtures("as_written")
+def test_indices_of_reduceat_that_are_recorded_are_refused_as_written() -> None:
+    with pytest.raises(UnsupportedError, match="depends on indices"):
+        run(lambda x: np.add.reduceat(x, x[0].astype(int)), MATRIX)
+
+
+def test_indices_of_reduceat_have_a_recording_for_each_pattern() -> None:
+    same_for_each(
+        lambda x: np.add.reduceat(x, x[0].astype(int), axis=1),
+        np.array([[1.5, 0.25, 2.0], [0.5, 2.0, 1.25]]),
+        np.array([[0.5, 2.25, 1.0], [0.5, 2.0, 1.25]]),
+    )
+
+
+def test_indices_of_reduceat_are_checked_as_numpy_does() -> None:
+    with pytest.raises(IndexShapeError, match=r"out-of-bounds in add\.reduceat"):
+        run(lambda x: np.add.reduceat(x, x[0].astype(int)), MATRIX)
 
 
 @pytest.mark.skipif(not hasattr(np, "cumulative_sum"), reason="before NumPy 2.1")

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import tracejit as tj
 from tests.interpret import interpret, record, run
 from tests.rows import each_row
+from tests.support.compare import same_for_each
 from tests.support.graphs import template_of
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.ir.types import type_of
@@ -142,8 +143,6 @@ def test_any_mixture_is_numpys(seed: int) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda x: np.sort(x[x > 0]), UnsupportedError, r"np.where\(mask, x, 0.0\)"),
-        (lambda x: x[0, x[0] > 0], UnsupportedError, r"np.where\(mask, x, 0.0\)"),
         (lambda x: x[True], UnsupportedError, "a single True or False"),
         (lambda x: x[np.array(False)], UnsupportedError, "a single True or False"),
         (lambda x: x[2], ShapeError, "index 2 is out of bounds for axis 0 with size 2"),
@@ -164,6 +163,21 @@ def test_any_mixture_is_numpys(seed: int) -> None:
 def test_what_numpy_or_tracejit_refuses(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         run(call, X)
+
+
+MASKED = [lambda x: np.sort(x[x > 0]), lambda x: x[0, x[0] > 0]]
+
+
+@pytest.mark.usefixtures("as_written")
+@pytest.mark.parametrize("call", MASKED)
+def test_a_mask_is_refused_as_written(call: Any) -> None:
+    with pytest.raises(UnsupportedError, match=r"np.where\(mask, x, 0.0\)"):
+        run(call, X)
+
+
+@pytest.mark.parametrize("call", MASKED)
+def test_a_mask_has_a_recording_for_each_pattern(call: Any) -> None:
+    same_for_each(call, X, 5.0 - X)
 
 
 def test_add_slice_adds_to_the_slice_alone_and_changes_no_operand() -> None:

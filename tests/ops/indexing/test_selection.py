@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import interpret, record, run
+from tests.support.compare import same_for_each
 from tests.support.graphs import template_of
 from tracejit.autodiff.reverse.adjoint import gradients
 from tracejit.support.errors import ShapeError, UnsupportedError
@@ -49,12 +50,6 @@ def test_equal_elements_keep_one_cotangent_each(call: Any) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda x: np.nonzero(x), UnsupportedError, r"np.where\(condition, a, b\)"),
-        (lambda x: x.nonzero(), UnsupportedError, r"np.where\(condition, a, b\)"),
-        (lambda x: np.argwhere(x), UnsupportedError, r"np.where\(condition, a, b\)"),
-        (lambda x: np.flatnonzero(x), UnsupportedError, r"np.where\(condition, a, b\)"),
-        (lambda x: np.compress(x[0] > 1, x), UnsupportedError, r"np.where\(mask, x, 0.0\)"),
-        (lambda x: np.extract(x > 1, x), UnsupportedError, r"np.where\(mask, x, 0.0\)"),
         (lambda x: np.sort(x, axis=2), ShapeError, "axis 2 is out of bounds"),
         (lambda x: np.sort(x, order="name"), UnsupportedError, "keyword order"),
         (lambda x: np.sort(x, kind="stable", stable=True), ShapeError, "at the same time"),
@@ -70,3 +65,35 @@ def test_equal_elements_keep_one_cotangent_each(call: Any) -> None:
 def test_what_numpy_or_tracejit_refuses(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         run(call, X)
+
+
+@pytest.mark.usefixtures("as_written")
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: np.nonzero(x), r"np.where\(condition, a, b\)"),
+        (lambda x: x.nonzero(), r"np.where\(condition, a, b\)"),
+        (lambda x: np.argwhere(x), r"np.where\(condition, a, b\)"),
+        (lambda x: np.flatnonzero(x), r"np.where\(condition, a, b\)"),
+        (lambda x: np.compress(x[0] > 1, x), r"np.where\(mask, x, 0.0\)"),
+        (lambda x: np.extract(x > 1, x), r"np.where\(mask, x, 0.0\)"),
+    ],
+)
+def test_what_is_refused_as_written(call: Any, text: str) -> None:
+    with pytest.raises(UnsupportedError, match=text):
+        run(call, X)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.nonzero(x),
+        lambda x: x.nonzero(),
+        lambda x: np.argwhere(x),
+        lambda x: np.flatnonzero(x),
+        lambda x: np.compress(x[0] > 1, x, axis=1),
+        lambda x: np.extract(x > 1, x),
+    ],
+)
+def test_a_selection_has_a_recording_for_each_pattern(call: Any) -> None:
+    same_for_each(call, X, np.array([[0.0, 1.0, 7.0], [0.5, 0.0, 0.0]]))

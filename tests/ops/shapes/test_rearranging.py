@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import record, run
+from tests.support.compare import same_for_each
 from tracejit.support.errors import ShapeError, UnsupportedError
 
 X = np.ones((2, 3))
@@ -46,12 +47,8 @@ def test_spelling(call: Any, spelling: str) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda x: np.repeat(x, np.argsort(x[0])), UnsupportedError, "depends on repeats"),
         (lambda x: np.repeat(x, -1), ShapeError, "negative"),
         (lambda x: np.repeat(x, [1, 2, 3], axis=0), ShapeError, "broadcast"),
-        (lambda x: np.tile(x, np.argsort(x[0])), UnsupportedError, "depends on reps"),
-        (lambda x: np.roll(x, np.argmax(x)), UnsupportedError, "depends on shift"),
-        (lambda x: np.delete(x, np.argmax(x)), UnsupportedError, "depends on obj"),
         (lambda x: np.pad(x, -1), ShapeError, "negative"),
         (lambda x: np.pad(x, 0.5), UnsupportedError, "integral type"),
         (lambda x: np.pad(x, ((1, 2), (3, 4), (5, 6))), ShapeError, "broadcast"),
@@ -65,3 +62,31 @@ def test_spelling(call: Any, spelling: str) -> None:
 def test_what_numpy_or_tracejit_refuses(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         run(call, X)
+
+
+@pytest.mark.usefixtures("as_written")
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: np.repeat(x, np.argsort(x[0])), "depends on repeats"),
+        (lambda x: np.tile(x, np.argsort(x[0])), "depends on reps"),
+        (lambda x: np.roll(x, np.argmax(x)), "depends on shift"),
+        (lambda x: np.delete(x, np.argmax(x)), "depends on obj"),
+    ],
+)
+def test_what_is_refused_as_written(call: Any, text: str) -> None:
+    with pytest.raises(UnsupportedError, match=text):
+        run(call, X)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.repeat(x, np.argsort(x[0]), axis=1),
+        lambda x: np.tile(x, np.argsort(x[0])),
+        lambda x: np.roll(x, np.argmax(x)),
+        lambda x: np.delete(x, np.argmax(x)),
+    ],
+)
+def test_numbers_that_rearrange_have_a_recording_for_each_pattern(call: Any) -> None:
+    same_for_each(call, np.array([[3.0, 1.0, 2.0], [0.5, 4.0, 0.0]]), np.arange(6.0).reshape(2, 3))
