@@ -111,10 +111,10 @@ class ListUfunc:
         for name in dir(ufunc):
             if name[0] != "_" or name in _SHOWN:
                 setattr(self, name, getattr(ufunc, name))
-        for name in ("reduce", "accumulate", "reduceat", "outer"):
-            method = functools.partial(self._call, getattr(ufunc, name))
-            setattr(self, name, functools.update_wrapper(method, getattr(ufunc, name)))
-        self.at = functools.update_wrapper(functools.partial(self._at), ufunc.at)
+        for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
+            own = getattr(ufunc, name)
+            method = functools.partial(self._at if name == "at" else self._call, own)
+            setattr(self, name, functools.update_wrapper(method, own))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for arg in args:
@@ -130,12 +130,12 @@ class ListUfunc:
         ]
         return function(*given, **kwargs)
 
-    def _at(self, a: Any, indices: Any, *b: Any) -> None:
+    def _at(self, at: Callable[..., Any], a: Any, indices: Any, *b: Any) -> None:
         """The method `at`, for which a tuple is an index."""
         if type(indices) is tuple:
-            self._call(lambda *given: self._ufunc.at(a, indices, *given), *b)
+            self._call(lambda *given: at(a, indices, *given), *b)
         else:
-            self._call(self._ufunc.at, a, indices, *b)
+            self._call(at, a, indices, *b)
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
