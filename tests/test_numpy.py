@@ -310,6 +310,7 @@ def test_the_constructor_of_arrays_makes_recorded_ones() -> None:
     assert type(tnp.ndarray((2, 3), np.float32)) is np.ndarray
 
 
+@pytest.mark.usefixtures("as_written")
 def test_elsewhere_the_constructor_is_the_class() -> None:
     def f(x: Any) -> Any:
         plain = np.ones(3)

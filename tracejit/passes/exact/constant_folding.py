@@ -46,7 +46,8 @@ def fold_constants(graph: Graph) -> Graph:
         constant = new.constant(data)
         if constant.type is not node.results[0].type:
             return None
-        if constant.made is None and not constant.name:
+        is_new = constant.made is None and not constant.name
+        if is_new and not any(_is_made_of(value, constant) for value in operands):
             results = (constant,)
             constant.made = Node.of(node.op, operands, node.params, results, node.where)
         return (constant,)
@@ -65,3 +66,9 @@ def _is_constant(node: Node, operands: Sequence[Value]) -> bool:
     if type.form != "array" or type.sizes is not None:
         return False
     return 0 < type.size <= costs().most_folded_elements
+
+
+def _is_made_of(value: Value, part: Constant) -> bool:
+    """Return whether a constant is another, or computed from it: twice transposed it is itself."""
+    parts = value.made.operands if isinstance(value, Constant) and value.made is not None else ()
+    return value is part or any(_is_made_of(one, part) for one in parts)
