@@ -210,9 +210,14 @@ class Converter:
         return bound
 
     def stays(self, function: FunctionType) -> bool:
-        """Return whether a function that was converted has nothing to convert."""
+        """Return whether a function that was converted has nothing to convert, or runs its
+        converted code."""
         code = function.__code__
-        return code in self._codes and self._codes[code] is code
+        return code in WRITTEN or (code in self._codes and self._codes[code] is code)
+
+    def lent(self, where: int) -> FunctionType | None:
+        """The function that runs its converted code, by the id of the code that the user wrote."""
+        return next((function for function, code in self._lent if id(code) == where), None)
 
     def _without_source(self, function: FunctionType) -> FunctionType:
         template = _template(function, frozenset(self.operators))

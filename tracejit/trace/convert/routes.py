@@ -74,18 +74,22 @@ _BACKENDS = "uarray"
 
 
 class Observer(Protocol):
-    """Whoever follows what the functions of a recording read, and calls what is called.
+    """Whoever follows what the functions of a recording read, and calls what is called. It is given
+    the `routes` of the recording."""
 
-    It is given `convert` and `stays`, the converter's, and `route`, which answers what records a
-    function of a library, or None.
-    """
-
-    convert: Callable[[Any], Any]
-    stays: Callable[[FunctionType], bool]
-    route: Callable[[Any], Any]
+    routes: Routes
 
     def operators(self) -> Operators:
         """The operators that converted functions have."""
+
+    def call(self, called: Any, /) -> Any:
+        """The callable in place of `called`, in the user's frame."""
+
+    def function(self, f: FunctionType) -> Any:
+        """A function as it runs converted, whatever it is."""
+
+    def as_written(self, f: FunctionType) -> Any:
+        """A function as it runs as the user wrote it."""
 
     def begin(self, python: Callable[..., Any], arguments: Collection[Any]) -> Any:
         """The function in place of one that is about to be recorded with these arguments."""
@@ -133,8 +137,8 @@ def routed(
     operators = Operators(item=item) if new is None else new.operators()
     with Converter(operators, calls=new is None) as converter:
         converter.see = None if new is not None else seen_by(converter.convert)
-        routes = _Routes(converter)
-        outer, active.route = active.route, converter.convert
+        routes = Routes(converter, new)
+        outer, active.route = active.route, routes.call
         _following.observer = new
         try:
             if new is None:
@@ -143,8 +147,7 @@ def routed(
                 is_function = type(python) is FunctionType
                 yield (converter.function if is_function else converter.convert)(python)
             else:
-                new.convert, new.stays = converter.convert, converter.stays
-                new.route = routes.of_table
+                new.routes = routes
                 yield new.begin(python, arguments)
         finally:
             active.route, _following.observer = outer, before
@@ -152,18 +155,21 @@ def routed(
                 refused |= dict.fromkeys(map(str, converter.refusals.values()))
 
 
-class _Routes:
+class Routes:
     """The routes of one recording: what it calls in place of what the user's code calls.
 
     Functions of libraries are converted in calls that give them something recorded, with those that
     they call in turn. Each call from the user's code may have up to `MOST_LINES` converted. A line
     counts in each call anew, although it is rewritten once, so that the same call is always
-    converted alike.
+    converted alike. An observer that follows the recording is asked what is called, and lends the
+    methods of the user's classes itself.
     """
 
-    def __init__(self, converter: Converter) -> None:
+    def __init__(self, converter: Converter, observer: Observer | None = None) -> None:
         """Begin outside of a library."""
         self.converter = converter
+        self.observer = observer
+        self.call = converter.convert if observer is None else observer.call
         self.depth = self.lines = 0
         self.counted: dict[int, CodeType] = {}
         self.lent: dict[int, Any] = {}
@@ -173,27 +179,24 @@ class _Routes:
         kind = type(called)
         if kind is MethodType or (kind is BuiltinFunctionType and type(called.__self__) in _OWNERS):
             found = _method(called)
-            if found is None and kind is MethodType and not _is_of_library(called):
+            is_users = found is None and kind is MethodType and not _is_of_library(called)
+            if is_users and self.observer is None:
                 self.lend_methods_of(called.__self__)
             return found
-        found = _route(called, kind, self.converter.convert)
+        found = _route(called, kind, self.call)
         if found is None and isinstance(called, type):
             return self.instantiating(called)
         if found is None and kind not in _FUNCTIONS:
             found = self._instance(called, kind)
         if found is None and kind is FunctionType and _is_of_library(called):
             return None if exclusion(called) is LIBRARY else self.if_recorded(called)
-        if found is None:
+        if found is None and self.observer is None:
             self.lend_methods_around(called)
         return found
 
-    def of_table(self, called: Any) -> Any:
+    def of_table(self, called: FunctionType) -> Any:
         """The callable that records a function of a library, or None."""
-        return (
-            None
-            if type(called) is MethodType
-            else _route(called, type(called), self.converter.convert)
-        )
+        return _route(called, FunctionType, self.call)
 
     def instantiating(self, cls: type) -> Any:
         """The class, whose methods run converted from here: of a library's if it is given something
@@ -232,7 +235,7 @@ class _Routes:
     def _instance(self, called: Any, kind: type) -> Any:
         """The callable that records the call of an object, or None."""
         if kind is LRU_CACHE:
-            return where_recorded(called, self.converter.convert(called.__wrapped__))
+            return where_recorded(called, self.call(called.__wrapped__))
         if kind is np.vectorize:
             return self._vectorized(called)
         found = frozen(called)
@@ -243,12 +246,19 @@ class _Routes:
         options = {name: getattr(made, name) for name in ("otypes", "excluded", "cache")}
         options["signature"] = made.signature
         chosen = {name: option for name, option in options.items() if option}
-        recorded = _route(np.vectorize, type, self.converter.convert)
+        recorded = _route(np.vectorize, type, self.call)
         return where_recorded(made, recorded(made.pyfunc, **chosen))
 
-    def if_recorded(self, called: FunctionType) -> Callable[..., Any]:
+    def if_recorded(
+        self,
+        called: FunctionType,
+        otherwise: Callable[..., Any] | None = None,
+        wants: Callable[[Any], bool] | None = None,
+    ) -> Callable[..., Any]:
         """A function, converted for each call that gives it something recorded, if only as an
-        attribute of the object whose method it is."""
+        attribute of the object whose method it is, or something that one `wants` to follow;
+        `otherwise` is what other calls get."""
+        plain = called if otherwise is None else otherwise
 
         @functools.wraps(called)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -256,7 +266,9 @@ class _Routes:
             held = () if own is None else own.values()
             is_given = recorded_argument(*args, *kwargs.values(), *held) is not None
             if not (self.depth or is_given):
-                return called(*args, **kwargs)
+                is_wanted = wants is not None and any(map(wants, (*args, *kwargs.values())))
+                followed = self._function(called) if is_wanted else plain
+                return followed(*args, **kwargs)
             if own is not None:
                 self.lend_methods_of(args[0])
             if not self.depth:
@@ -270,15 +282,20 @@ class _Routes:
 
         return call
 
-    def _converted(self, called: FunctionType) -> FunctionType:
+    def _converted(self, called: FunctionType) -> Any:
         code = called.__code__
         if id(code) not in self.counted:
             lines = len({code.co_firstlineno, *(line for _, _, line in code.co_lines())})
             if self.lines + lines > MOST_LINES:
-                return self.converter.refuse(called, TOO_LONG)
+                plain = self.converter.refuse(called, TOO_LONG)
+                return plain if self.observer is None else self.observer.as_written(called)
             self.lines += lines
             self.counted[id(code)] = code
-        return self.converter.function(called)
+        return self._function(called)
+
+    def _function(self, called: FunctionType) -> Any:
+        of = self.converter if self.observer is None else self.observer
+        return of.function(called)
 
 
 def _is_class_of_library(cls: type) -> bool:

@@ -30,7 +30,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tracejit.convert.exclusions import LIBRARY, exclusion
+from tracejit.convert.operators import is_lasting
+from tracejit.support.codes import as_written
 from tracejit.support.memo import ByIdentity
+from tracejit.trace.convert.routes import Routes
 from tracejit.trace.guards.access_paths import (
     ATTRIBUTE,
     CALL,
@@ -56,6 +60,7 @@ _ADDING = frozenset(("append", "add", "insert", "appendleft", "__setitem__"))
 _READING = frozenset(("keys", "values", "items", "copy", "index", "count", "union", "difference",
     "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint",
     "__len__", "__iter__", "__eq__", "__contains__", "__repr__", "__str__"))  # fmt: skip
+_DEFINED = frozenset((FunctionType, ModuleType, type))
 _NATIVE = frozenset((globals, locals, eval, exec, compile, __import__))
 
 
@@ -138,15 +143,13 @@ _CALL_WITH = PathStep(
 class Calls(Containers):
     """Calls of whatever is called.
 
-    `rules` are those of builtins. `convert` makes a function of the user's that runs through the
-    operators, or answers the very function; `route` answers what stands for a function of a
-    library, or None.
+    `rules` are those of builtins. The `routes` of the recording answer what stands for a function
+    of a library, and its converter a function of the user's that runs through the operators, or the
+    very function.
     """
 
     rules: ClassVar[Mapping[Any, Callable[..., Any]]] = {}
-    convert: Callable[[Any], Any]
-    stays: Callable[[FunctionType], bool]
-    route: Callable[[Any], Any]
+    routes: Routes
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -156,6 +159,16 @@ class Calls(Containers):
         self.inner: set[int] = set()
         self.outer_cells: dict[int, Any] = {}
         self.entered: dict[int, FunctionType] = {}
+        self.stands: dict[Any, Any] = {}
+
+    def instead(self, called: Any) -> Any:
+        """What records a function, class or method of a library; or that itself."""
+        if not is_lasting(called):
+            return self.routes.route(called) or called
+        found = self.stands.get(called)
+        if found is None:
+            found = self.stands[called] = self.routes.route(called) or called
+        return found
 
     def called(self, function: Any) -> Any:
         return self.call(function)
@@ -165,7 +178,7 @@ class Calls(Containers):
         kind = type(called)
         if kind is FunctionType:
             rule = self.rules.get(called)
-            return self.function(called) if rule is None else functools.partial(rule, self)
+            return self.of_function(called) if rule is None else functools.partial(rule, self)
         if kind is MethodType:
             return self._method(called)
         if kind in _BOUND:
@@ -188,46 +201,55 @@ class Calls(Containers):
         if kind.__module__.partition(".")[0] == "tracejit":
             return self.handing(called)
         method = self.special(called, "__call__")
-        if method is not None:
-            return MethodType(self.function(method), called)
-        return self.handing(called, called)
+        found = called if method is not None else self.instead(called)
+        if method is None and found is called:
+            method = lookup(kind, "__call__")
+        if type(method) is FunctionType:
+            return MethodType(self.of_function(method), called)
+        return self.handing(found, called)
+
+    def walk(self, o: Any) -> None:
+        super().walk(o)
+        if isinstance(o, FunctionType):
+            self.routes.lend_methods_around(o)
+        elif isinstance(o, type) or is_users(type(o)):
+            self.routes.lend_methods_of(o)
 
     # Functions of the user's
 
-    def function(self, f: FunctionType) -> Any:
-        """A function as it runs converted, after what it is was noted."""
-        if is_tool(f):
+    def of_function(self, f: FunctionType) -> Any:
+        """A function as it runs converted, or what stands for it."""
+        found = self.routes.of_table(f)
+        if found is not None:
+            self.names.add(f.__name__)
+            return self.handing(found)
+        if exclusion(f) is LIBRARY:
             return self._of_library(f)
         if is_installed(f):
-            return self._if_needed(f)
-        return self._converted(f)
+            return self.routes.if_recorded(f, self.handing(f), None if is_tool(f) else _is_followed)
+        return self.function(f)
 
-    def _if_needed(self, f: FunctionType) -> Any:
-        """A function that was installed: converted for each call that gives it more than numbers
-        and arrays of NumPy's."""
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            for one in (*args, *kwargs.values()):
-                if type(one) in TENSORS or not (is_plain(type(one)) or type(one) is np.ndarray):
-                    return self._converted(f)(*args, **kwargs)
-            return self.handing(f)(*args, **kwargs)
-
-        return call
-
-    def _converted(self, f: FunctionType) -> Any:
-        is_inner = id(f.__code__) in self.inner and id(f) not in self.known
+    def function(self, f: FunctionType) -> Any:
+        """A function as it runs converted, after what it is was noted."""
+        code = as_written(f.__code__)
+        is_inner = id(code) in self.inner and id(f) not in self.known
         if not is_inner and not is_installed(f):
-            self.note(f, ATTRIBUTE, "__code__", f.__code__)
+            self.note(f, ATTRIBUTE, "__code__", code)
             self.note(f, ATTRIBUTE, "__defaults__", f.__defaults__)
             if f.__kwdefaults__:
                 self.whole(self.note(f, ATTRIBUTE, "__kwdefaults__", f.__kwdefaults__))
-        converted = self.convert(f)
-        if converted is f and not self.stays(f):
-            self.walk(f)
-            self._walk_dataclass(f)
-            return self.handing(f)
+        converter = self.routes.converter
+        converted = converter.convert(f)
+        if converted is f and not converter.stays(f):
+            return self.as_written(f)
         self.enter(f, is_inner)
         return converted
+
+    def as_written(self, f: FunctionType) -> Any:
+        """A function that runs as it is written: all that it may read is noted."""
+        self.walk(f)
+        self._walk_dataclass(f)
+        return self.handing(f)
 
     def enter(self, f: FunctionType, is_inner: bool = False) -> None:
         """Know that a function runs: the names that its code reads are those of its module, and the
@@ -235,11 +257,14 @@ class Calls(Containers):
         if id(f) in self.entered:
             return
         self.entered[id(f)] = f
-        code, space = f.__code__, f.__globals__
+        code, space = as_written(f.__code__), f.__globals__
         if id(code) not in self.spaces:
             self.inner.update(map(id, _inner_codes(code)))
         names = names_of(code)
-        self.spaces.setdefault(id(code), {})[id(space)] = space
+        spaces = self.spaces.setdefault(id(code), {})
+        if is_tool(f):
+            return
+        spaces[id(space)] = space
         for word, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             if not is_inner or id(cell) in self.outer_cells:
                 self.outer_cells[id(cell)] = cell
@@ -293,8 +318,14 @@ class Calls(Containers):
         """Note what a global or builtin is."""
         spaces = self.spaces.get(where)
         if spaces is None:
-            self.refuse("a function that nobody called")
-            return value
+            function = self.routes.converter.lent(where)
+            if function is None:
+                self.refuse("a function that nobody called")
+                return value
+            self.enter(function)
+            spaces = self.spaces[where]
+        if not spaces and type(value) not in _DEFINED:
+            self.made(value)  # a constant of a library
         for space in spaces.values():
             if not self.wrote(space, word):
                 self.note(space, NAME, word, value)
@@ -311,23 +342,23 @@ class Calls(Containers):
     def _method(self, bound: MethodType) -> Any:
         if type(bound.__func__) is not FunctionType:
             return functools.partial(self.call(bound.__func__), bound.__self__)
-        if is_tool(bound.__func__):
-            return self.handing(bound, bound.__self__)
-        converted = self.function(bound.__func__)
-        return MethodType(converted, bound.__self__)
+        found = self.routes.route(bound)
+        if found is not None or exclusion(bound.__func__) is LIBRARY:
+            return self.handing(found or bound, bound.__self__)
+        return MethodType(self.of_function(bound.__func__), bound.__self__)
 
     def _of_library(self, f: FunctionType) -> Any:
         """A function of a library that runs as it is, or what stands for it."""
         wrapped = getattr(f, "__wrapped__", None)
         if f.__globals__.get("__name__") == "contextlib" and type(wrapped) is FunctionType:
-            manager = contextlib.contextmanager(self.function(wrapped))
+            manager = contextlib.contextmanager(self.of_function(wrapped))
             return lambda *args, **kwargs: self.made(manager(*args, **kwargs))
         if wrapped is not None or (f.__closure__ and not is_foreign_module(str(f.__module__))):
             self.walk(f)
         self.names.add(f.__name__)
         if f.__module__ == CALLBACKS:
             return self._later(f)
-        return self.handing(self.route(f) or f)
+        return self.handing(f)
 
     def _later(self, f: FunctionType) -> Any:
         """`tj.callback`, whose function runs after the recording, and reads only then."""
@@ -365,7 +396,7 @@ class Calls(Containers):
         """A function of C, or a method of an object's."""
         owner = getattr(called, "__self__", None)
         if type(owner) in TENSORS:
-            return self.handing(called)
+            return self.handing(self.instead(called))
         if isinstance(owner, CONTAINERS):
             return functools.partial(self._container_method, called, owner, called.__name__)
         if isinstance(owner, contextvars.ContextVar) and called.__name__ == "get":
@@ -378,10 +409,10 @@ class Calls(Containers):
                 self.refuse(f"{called.__name__}()")
             return called
         if owner is None or isinstance(owner, (ModuleType, type)):
-            return self.handing(self.route(called) or called)
+            return self.handing(self.instead(called))
         if is_random(owner):
             self.refuse("a generator of random numbers")
-        return self.handing(called, owner)
+        return self.handing(self.instead(called), owner)
 
     def _container_method(
         self, called: Any, o: Any, name: str, /, *args: Any, **kwargs: Any
@@ -453,12 +484,12 @@ class Calls(Containers):
 
         def call(*args: Any, **kwargs: Any) -> Any:
             asked = args, tuple(kwargs.items())
-            if not all(is_plain(type(one)) for one in (*args, *kwargs.values())):
+            if holds_recorded(asked):
                 self.walk(called)
-            elif holds_recorded(asked):
-                self.walk(called)
-            else:
+                return self.instead(called)(*args, **kwargs)
+            if all(is_plain(type(one)) for one in (*args, *kwargs.values())):
                 return self.note(called, _CALL_WITH, asked, called(*args, **kwargs))
+            self.walk(called)
             return called(*args, **kwargs)
 
         return call
@@ -491,7 +522,7 @@ class Calls(Containers):
     def instance(self, cls: type, /, *args: Any, **kwargs: Any) -> Any:
         """Make an instance; the methods that do it are converted."""
         if not is_users(cls):
-            made = self.handing(self.route(cls) or cls)(*args, **kwargs)
+            made = self.handing(self.instead(cls))(*args, **kwargs)
             is_other = isinstance(made, CONTAINERS) and all(made is not one for one in args)
             return self.made(made) if is_other else made
         if type(cls).__call__ is not type.__call__ or issubclass(cls, (Enum, BaseException)):
@@ -530,6 +561,7 @@ class Calls(Containers):
         if type(after) is FunctionType:
             self.note(type(o), IN_CLASS, "__post_init__", after)
             self.walk(after)
+            self.routes.converter.lend(after)
         init(o, *args, **kwargs)
 
     def given(self, arguments: Iterable[Any]) -> None:
@@ -538,6 +570,11 @@ class Calls(Containers):
             if type(one) in (list, tuple, dict):
                 self.made(one)
                 self.given(one.values() if type(one) is dict else one)
+
+
+def _is_followed(one: Any) -> bool:
+    """Return whether more than a number, a text or an array of NumPy's is given to a function."""
+    return not (is_plain(type(one)) or type(one) is np.ndarray)
 
 
 def _inner_codes(code: CodeType) -> Iterable[CodeType]:

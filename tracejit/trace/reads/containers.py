@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.trace.convert.arrays import item as recorded_item
 from tracejit.trace.guards.access_paths import ATTRIBUTE, ITEM, OWN, PathStep, key_text
 from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.guards.guards import Equal, HasKeys, Length
@@ -158,7 +159,7 @@ class Containers(Attributes):
         kind = type(o)
         if kind in TENSORS:
             self.hand(key, mixed=True)
-            return o[key]
+            return recorded_item(o, key)
         if is_plain(kind):
             return o[key]
         if isinstance(o, np.ndarray):
@@ -169,12 +170,12 @@ class Containers(Attributes):
         if method is not None:
             return self.called(method)(o, key)
         if is_sparse(kind) or holds_recorded(key):
-            return self._by_c(operator.getitem, o, key)
+            return self._by_c(recorded_item, o, key)
         if isinstance(o, KEYED):
             return self._of_dict(o, key)
         if isinstance(o, (list, tuple, deque)):
             return self._of_sequence(o, key)
-        return self._by_c(operator.getitem, o, key)
+        return self._by_c(recorded_item, o, key)
 
     def _by_c(self, function: Any, *operands: Any) -> Any:
         """The answer of C code, which reads its operands."""
@@ -184,7 +185,7 @@ class Containers(Attributes):
 
     def _of_array(self, array: np.ndarray, key: Any) -> Any:
         self.hand(key)
-        value = array[key]
+        value = recorded_item(array, key)
         if not (type(value) is np.ndarray and value.base is not None):
             self.hand(array, mixed=type(value) in TENSORS)
         return value

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.trace.convert.rules import RULES as RECORDED
 from tracejit.trace.guards.access_paths import ATTRIBUTE, PathStep
 from tracejit.trace.reads.attributes import IN_CLASS, lookup
 from tracejit.trace.reads.calls import Calls
@@ -33,6 +34,11 @@ _HAS = PathStep(
     lambda held, word, bind: f"{bind(hasattr)}({held}, {word!r})",
     lambda held, word: f"{held}.{word}",
 )
+
+
+def _recorded(builtin: Any) -> Any:
+    """What records a builtin, or that itself."""
+    return RECORDED.get(builtin, builtin)
 
 
 def _getattr(reads: Calls, o: Any, word: str, /, *default: Any) -> Any:
@@ -108,7 +114,7 @@ def _asked(reads: Calls, ask: Any, word: str, o: Any, classes: Any) -> bool:
 
 def _type(reads: Calls, o: Any, /, *more: Any, **kwargs: Any) -> Any:
     reads.note_type(o)
-    return type(o, *more, **kwargs) if more else type(o)
+    return type(o, *more, **kwargs) if more else _recorded(type)(o)
 
 
 def _partial(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
@@ -121,7 +127,7 @@ def _bool(reads: Calls, /, *o: Any) -> bool:
         method = reads.special(o[0], word) if o else None
         if method is not None:
             return bool(reads.called(method)(*o))
-    return bool(*map(reads.truth, o))
+    return _recorded(bool)(*map(reads.truth, o))  # type: ignore[no-any-return]
 
 
 def _vars(reads: Calls, /, *o: Any) -> Any:
@@ -165,6 +171,7 @@ def _made_within(reads: Calls, o: Any, depth: int = 0) -> Any:
 
 def _by_method(builtin: Callable[..., Any], *words: str) -> Any:
     """The rule of a builtin that leaves all to a special method."""
+    recorded = _recorded(builtin)
 
     def rule(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
         for word in words if args else ():
@@ -174,7 +181,7 @@ def _by_method(builtin: Callable[..., Any], *words: str) -> Any:
         reads.shows = reads.shows or builtin in (str, repr, format)
         for one in args:
             reads.hand(one)
-        return builtin(*args, **kwargs)
+        return recorded(*args, **kwargs)
 
     return rule
 
@@ -190,7 +197,8 @@ def _over(builtin: Callable[..., Any], is_deep: bool = False) -> Any:
             if isinstance(one, CONTAINERS) or (is_choice and "key" not in kwargs):
                 reads.hand(one, holds_recorded(args))
         is_called = builtin is iter and len(args) > 1
-        given = args if is_choice or is_called else [reads.iterate(one, 1) for one in args]
+        several = 0 if is_choice or is_called else 1 if builtin is sum else len(args)
+        given = [reads.iterate(one, 1) for one in args[:several]] + [*args[several:]]
         for one in args if builtin in (list, tuple) else ():
             if reads.special(one, "__len__") is not None:  # Python asks for a hint
                 with contextlib.suppress(TypeError):
