@@ -34,3 +34,12 @@ def test_equal_owners_are_told_apart_and_forgotten() -> None:
     gc.collect()
     assert memo.values() == [2]
     assert len(memo) == 1
+
+
+def test_an_owner_is_forgotten_when_it_is_told_so() -> None:
+    owner = compile("x", "a.py", "eval")
+    memo: ByIdentity[CodeType, int] = ByIdentity()
+    memo[owner] = 1
+    del memo[owner]
+    assert owner not in memo
+    del memo[owner]

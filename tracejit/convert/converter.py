@@ -27,7 +27,7 @@ from tracejit.convert.mapping import See, real_globals, seen_through
 from tracejit.convert.operators import LASTING, Operators, Place, is_lasting
 from tracejit.convert.rewrite import bind, converted_text, has_operators, rewrite
 from tracejit.convert.source import TOO_DEEP, Refusal, Source, find
-from tracejit.support.codes import WRITTEN
+from tracejit.support.codes import LENT, WRITTEN
 from tracejit.support.config import dump
 from tracejit.support.garbage import collection_paused
 from tracejit.support.memo import ByIdentity
@@ -95,6 +95,7 @@ class Converter:
         while self._lent:
             function, code = self._lent.pop()
             function.__code__ = code
+            del LENT[function]
         self._known.clear()
         self._called.clear()
         self._made.clear()
@@ -167,6 +168,7 @@ class Converter:
         if converted is not None and converted is not code:
             function.__code__ = converted
             self._lent.append((function, code))
+            LENT[function] = code
 
     def function(self, function: FunctionType) -> FunctionType:
         """A function over the same globals, defaults and cells, with what users can see of it."""

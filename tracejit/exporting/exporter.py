@@ -37,7 +37,7 @@ from tracejit.trace.arguments.signature import Call, signature_of
 from tracejit.trace.guards.access_paths import AccessPath, Labels
 from tracejit.trace.guards.conditions import Condition
 from tracejit.trace.guards.descriptions import described
-from tracejit.trace.guards.guards import HasContents, Is, SameValue
+from tracejit.trace.guards.guards import HasContents, Is, SameValue, Static
 from tracejit.trace.recording.decisions import Failed, Hidden
 from tracejit.trace.recording.events import Event
 from tracejit.trace.recording.mutable_attributes import Attribute
@@ -240,7 +240,7 @@ def _baked_words(
     for condition in () if entry.guard is None else entry.guard.conditions:
         words, path = _value_of(condition), condition.path
         label = labels.of(path).removeprefix(GLOBAL)
-        if words and not known(path) and "defaults__[" not in label:
+        if words and not known(path) and "defaults__" not in label:
             told.setdefault(label, words)
     yield from [f"{label}{words}" for label, words in told.items()]
 
@@ -271,7 +271,7 @@ def _known_already(entry: Entry, python: Any) -> Callable[[AccessPath], bool]:
 def _value_of(condition: Condition) -> str:
     """The value that a guard wants, where that is a number, a text or the contents of an array."""
     guard = condition.guard
-    if isinstance(guard, SameValue) or (type(guard) is Is and is_atom(guard.wanted)):
+    if isinstance(guard, SameValue) or (type(guard) in (Is, Static) and is_atom(guard.wanted)):
         return f" = {described(guard.wanted)}"
     if isinstance(guard, HasContents):
         value = condition.path.value()

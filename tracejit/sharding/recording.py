@@ -27,6 +27,7 @@ from tracejit.passes.framework.rebuild import rebuild
 from tracejit.runtime.dispatch import Output
 from tracejit.sharding.formulas import expand_formulas
 from tracejit.specialise.callee import Callee, SpecialisationRequest
+from tracejit.specialise.read_guards import guard_of
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.specialise.tracer import TRIES, Tracer
 from tracejit.support.errors import TracejitError, Where, fail
@@ -82,7 +83,7 @@ class SplitRecording(NamedTuple):
 
     def is_unchanged(self) -> bool:
         """Return whether what the function captures is unchanged."""
-        guard = self.recorded.captures.guard()
+        guard = guard_of(self.recorded, ())
         return guard is None or guard()
 
 

@@ -88,7 +88,7 @@ class Findings:
     that it takes gradients by its own arguments, None before that was asked. `attributes` are those
     that it has read, `closing` what is known of its loops. `rolls_sizes` says that loops in which
     sizes differ from step to step may be one node. `as_written` has a sentence for each function
-    that was not converted.
+    that was not converted. `walks` says that what it reads is walked before it is recorded.
     """
 
     def __init__(self) -> None:
@@ -100,6 +100,7 @@ class Findings:
         self.takes_gradients: bool | None = None
         self.attributes = Attributes()
         self.as_written: dict[str, None] = {}
+        self.walks = False
 
 
 class Callee:

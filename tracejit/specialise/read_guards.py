@@ -1,7 +1,8 @@
 """Guards of what a recording has read, in place of those of the walk.
 
-This is not finished, and happens only where the settings convert and reads are on. The walk
-still runs before: it knows the arrays and the attributes that are lent.
+This is not finished, and happens only where the settings convert and reads are on. Nothing is
+walked before a recording that notes can tell all of; of others, and where attributes are lent, the
+walk runs first, and what it finds is the guard where notes cannot tell.
 """
 
 from __future__ import annotations
@@ -13,33 +14,65 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
 from tracejit.specialise.trace_tree import RecordedCall, Trace
 from tracejit.support.config import setting
 from tracejit.trace.capture.captures import Captures
+from tracejit.trace.guards.access_paths import AccessPath
 from tracejit.trace.guards.conditions import Condition, Guards
+from tracejit.trace.guards.guards import Never
+from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.decisions import Hidden
+from tracejit.trace.recording.mutable_attributes import Attributes, Loan
+from tracejit.trace.recording.record import Recording
 
 if TYPE_CHECKING:
     from tracejit.trace.reads.reader import Reader
 
 
-def following(captures: Captures) -> AbstractContextManager[list[Reader]]:
+AnyCaptures = Any
+"""The captures of a walk, or those of a reader."""
+
+
+def captures_of_reads(before: Before, attributes: Attributes, walks: bool) -> AnyCaptures | None:
+    """The captures of a recording that needs no walk before it; None where it does: where it
+    `walks` all the same, or is followed as a part of another. The
+    `attributes` are those that recordings of the function have read."""
+    if walks or not setting("reads") or not setting("convert"):
+        return None
+    if import_module("tracejit.trace.convert.routes").observer() is not None:
+        return None
+    reader = import_module("tracejit.trace.reads.reader").Reader(before)
+    reader.gradient_rules = RULES_FOR_NUMPY
+    return import_module("tracejit.trace.reads.captured").ReadCaptures(reader, before, attributes)
+
+
+def loan_to(recording: Recording, captures: AnyCaptures) -> Loan:
+    """The loan to a recording of the attributes that are lent, or will be when they are met."""
+    loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
+    if not isinstance(captures, Captures):
+        captures.loan = loan
+    return loan
+
+
+def following(captures: AnyCaptures) -> AbstractContextManager[list[Reader]]:
     """Note what functions read that are recorded in the block; the notes of the first are all."""
     if not setting("reads"):
         return nullcontext([])
     readers: AbstractContextManager[list[Reader]]
-    kept = {(id(one.holder), one.name) for _, one in captures.lent.values()}
-    readers = import_module("tracejit.trace.reads.reader").following(kept)
+    first = getattr(captures, "reader", None)
+    readers = import_module("tracejit.trace.reads.reader").following(captures.lent, first)
     return readers
 
 
 def conditions_read(
-    readers: list[Reader], captures: Captures, hidden: Collection[Hidden]
+    readers: list[Reader], captures: AnyCaptures, hidden: Collection[Hidden]
 ) -> list[Condition] | None:
     """The conditions of what was read in a recording that is done, with those of attributes that
     the kernel reads anew; None where only the walk can tell."""
-    if not readers:
-        return None
+    if not readers:  # nobody has followed what was read
+        unknown = Condition(AccessPath(captures), Never())
+        return None if type(captures) is Captures else [unknown]
     reader = readers[0]
     lent = {place.key() for place, _ in captures.lent.values()}
     if lent and reader.walks:
@@ -47,7 +80,7 @@ def conditions_read(
     arrays = {id(one.holder) for one in hidden if isinstance(one.holder, np.ndarray)}
     found = reader.all(lambda array: id(array) in arrays)
     reader.forget()
-    if reader.refused:
+    if reader.refused and type(captures) is Captures:
         return None
     return [*found, *(one for one in captures.conditions.all() if one.path.key() in lent)]
 
@@ -57,9 +90,10 @@ def guard_of(recorded: RecordedCall, traces: Iterable[Trace]) -> Guards | None:
     others = [trace.one for trace in traces]
     for one in others:
         recorded.captures.agree(one.captures)
-    found = [one.reads for one in (recorded, *others)]
-    if any(reads is None for reads in found):
+    several = (recorded, *others)
+    if all(one.reads is None for one in several):
         return recorded.captures.guard()
     compiled: Any = import_module("tracejit.trace.reads.check").compiled
-    guard: Guards | None = compiled([one for reads in found for one in reads or ()])
+    found = [one.captures.conditions.all() if one.reads is None else one.reads for one in several]
+    guard: Guards | None = compiled([one for conditions in found for one in conditions])
     return guard

@@ -16,7 +16,13 @@ from tracejit.runtime.dispatch import numpy_generator
 from tracejit.runtime.identity import identity_of
 from tracejit.specialise.arguments import check_containers
 from tracejit.specialise.callee import Callee, SpecialisationRequest
-from tracejit.specialise.read_guards import conditions_read, following
+from tracejit.specialise.read_guards import (
+    AnyCaptures,
+    captures_of_reads,
+    conditions_read,
+    following,
+    loan_to,
+)
 from tracejit.specialise.results import finish
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.cost_model import costs
@@ -29,6 +35,7 @@ from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.type_questions import refused_types
 from tracejit.trace.capture.walk import LEAVES, Lend
 from tracejit.trace.control_flow.open_loops import OpenLoops
+from tracejit.trace.recording.before import Walks
 from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.events import write_arguments
 from tracejit.trace.recording.generators import RecordedGenerator
@@ -36,7 +43,6 @@ from tracejit.trace.recording.left_behind import put_numbers
 from tracejit.trace.recording.mutable_attributes import (
     Attribute,
     Escaped,
-    Loan,
     is_lendable,
     let_go,
 )
@@ -131,7 +137,35 @@ class Tracer:
             self.callee.want_numbers()
         return one
 
-    def _once(self, request: SpecialisationRequest) -> RecordedCall:
+    def _once(self, request: SpecialisationRequest, rebound: Sequence[str] = ()) -> RecordedCall:
+        """Run the function with what it reads noted, or, where notes cannot tell, after a walk. The
+        attributes of the names `rebound` have been lent after a run that assigned them."""
+        findings = self.findings
+        walks = findings.walks or self.options.freeze
+        captures = captures_of_reads(request.before, findings.attributes, walks)
+        if captures is None:
+            return self._walked(request)
+        effects, problem = set(self.effects), None
+        try:
+            return self._run(request, captures)
+        except (Walks, Rebound) as error:
+            is_lent = type(error) is Rebound and error.args[0] not in rebound
+            found = error.args[0] if is_lent else ""
+        except (Exception, Escaped) as error:
+            if not captures.lent:
+                raise
+            is_lent, problem = False, error
+        if problem is not None:
+            return self._unlent(request, captures, problem, effects)
+        # What the run has read is let go of with the error.
+        self._begin_again(request)
+        self.effects, request = effects, request._replace(forced=())
+        if is_lent:
+            return self._once(request, (*rebound, found))
+        findings.walks = True
+        return self._walked(request)
+
+    def _walked(self, request: SpecialisationRequest) -> RecordedCall:
         """Run the function with the attributes lent that change; as they are, where that fails."""
         effects = set(self.effects)
         lend = self.findings.attributes.lent
@@ -142,11 +176,22 @@ class Tracer:
         except Rebound as rebound:
             if self._captures(request.call, lend).lent.keys() <= captures.lent.keys():
                 raise Failed("attribute", rebound.args[0]) from None  # and has to stay as it is
-            return self._once(request)
+            return self._walked(request)
         except (Exception, Escaped) as error:
             if not captures.lent:
                 raise
             problem = error
+        return self._unlent(request, captures, problem, effects)
+
+    def _unlent(
+        self,
+        request: SpecialisationRequest,
+        captures: AnyCaptures,
+        problem: BaseException,
+        effects: set[str],
+    ) -> RecordedCall:
+        """Run the function after a `problem` with attributes that were lent: they stay as they are.
+        `effects` are those from before that."""
         self._begin_again(request, problem)
         self.effects = effects
         request = request._replace(forced=())  # what is lent takes part in decisions
@@ -166,7 +211,7 @@ class Tracer:
         arrays = frozenset(recorded)
         return _captures(roots, freezes=self.options.freeze, recorded=arrays, lend=lend)
 
-    def _run(self, request: SpecialisationRequest, captures: Captures) -> RecordedCall:
+    def _run(self, request: SpecialisationRequest, captures: AnyCaptures) -> RecordedCall:
         call, fixed, sizes = request.call, request.fixed, request.sizes
         name = self.callee.name
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
@@ -184,7 +229,7 @@ class Tracer:
         if sizes is None and not recording.keeps_apart:
             recording.loops = loops
         recording.use_sizes(sizes)
-        loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
+        loan = loan_to(recording, captures)
         asks_types = captures.does("ask type")
         try:
             with (
@@ -277,7 +322,7 @@ class Tracer:
             reads=conditions_read(notes, captures, recording.hidden.values()),
         )
 
-    def _runs_again(self, captures: Captures, rebound: Sequence[tuple[Attribute, Any]]) -> bool:
+    def _runs_again(self, captures: AnyCaptures, rebound: Sequence[tuple[Attribute, Any]]) -> bool:
         """Return whether nothing but these attributes has changed: the next run has them lent.
         Otherwise they keep what they were assigned, for nothing takes place twice.
 
@@ -294,7 +339,7 @@ class Tracer:
         return True
 
 
-def _give_back(captures: Captures, recording: Recording) -> list[tuple[Attribute, Any]]:
+def _give_back(captures: AnyCaptures, recording: Recording) -> list[tuple[Attribute, Any]]:
     """Give attributes their values back, where a Tensor of the recording was assigned to one of
     them; those that were assigned, and what."""
     assigned = [

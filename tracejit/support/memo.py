@@ -77,6 +77,9 @@ class ByIdentity(Generic[Owner, Derived]):
         key, forgotten = id(owner), self._derived.pop
         self._derived[key] = weakref.ref(owner, lambda _: forgotten(key, None)), derived
 
+    def __delitem__(self, owner: Owner) -> None:
+        self._derived.pop(id(owner), None)
+
     def __len__(self) -> int:
         return len(self._derived)
 

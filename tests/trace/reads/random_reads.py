@@ -327,7 +327,8 @@ def compare(seed: int, calls: int = 10, writes: bool = True, walks: bool = False
         if kernel is None:
             walk = _walk_of(mine.space["f"]) if walks else None
             kernel = recorded(mine.space["f"], x)
-            kernels.append(kernel)
+            if kernel.holds():  # otherwise it is of a function that changes what it reads
+                kernels.append(kernel)
             is_needless = last is not None and last[0].outcome == python
             found = found._replace(
                 recordings=found.recordings + 1, needless=found.needless + is_needless

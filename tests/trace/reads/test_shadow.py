@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from contextlib import nullcontext
 from typing import Any
 
@@ -14,9 +15,14 @@ from tests.convert.running import define
 from tests.programs import assert_same
 from tests.rows import each_row
 from tests.test_captured import LEAKS, PROGRAMS, X, answer, answers
+from tests.trace.convert.count import TABLES, rows
+from tests.trace.convert.table import Row, judge
 from tests.trace.reads.deciding import reads_decide
 from tests.trace.reads.random_reads import compare_compiled
 
+ROWS: dict[str, Row] = {}
+if importlib.util.find_spec("scipy"):
+    ROWS |= {row.name: row for kind in TABLES for several in rows(kind).values() for row in several}
 NAMES = sorted(PROGRAMS.keys() - LEAKS)
 
 # A singledispatchmethod is still walked from, with all that its functions could read.
@@ -49,8 +55,17 @@ def test_no_answer_is_stale_and_no_more_is_recorded(
     assert by_reads <= by_walk or name in RECORDED_MORE
 
 
+@pytest.mark.parametrize("name", some_by_day(sorted(ROWS), 24))
+def test_what_works_works_while_reads_are_noted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = ROWS[name]
+    with reads_decide(monkeypatch):
+        verdict = judge(row)
+    assert verdict.word == "works" or (row.refused and verdict.word == "refused"), verdict.reason
+
+
 def test_what_was_not_read_makes_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "k, j, is_first = 2.0, 3.0, True\ndef f(x): return x * k if is_first else x * j"
+    monkeypatch.setenv("TRACEJIT_READS", "0")
     for decides, recordings in ((False, 2), (True, 1)):
         module = define(text)
         with reads_decide(monkeypatch) if decides else nullcontext():

@@ -97,6 +97,14 @@ class Captures(Walk):
         if compares:
             self.conditions.copy_contents(but=self.operands)
 
+    def holders(self) -> Iterable[Any]:
+        """The objects that were found."""
+        return self.visited.values()
+
+    def assigned_names(self) -> Iterable[tuple[Any, str]]:
+        """The single names that may have been assigned: a walk knows whole objects."""
+        return ()
+
     def does(self, habit: str) -> bool:
         """Return whether code that is read may "ask type" (`type`, `hasattr`), "ask identity"
         (`is`, `id`), or "take gradients"."""

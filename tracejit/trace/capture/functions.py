@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.support.codes import code_of
 from tracejit.trace.capture.operands import arrays_read
 from tracejit.trace.capture.walk import Walk
 from tracejit.trace.guards.access_paths import CELL, GLOBAL, MODULE, AccessPath
@@ -55,27 +56,27 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
         walk.visit(vars(function)[word], held.own(word), word)
     walk.visit_labels(function, held)
     if not is_installed(function):
-        walk.add(held.attribute("__code__"), Is(function.__code__))
+        walk.add(held.attribute("__code__"), Is(code_of(function)))
         if "miss" in walk.habits:
             walk.add(held.attribute("__dict__"), Length(len(vars(function)), "attributes"))
     _visit_defaults(walk, function, held)
     reads = _now_read(function)
     _visit_globals(walk, function, reads)
     _note_operands(walk, function)
-    free = function.__code__.co_freevars
+    free = code_of(function).co_freevars
     for word, cell in zip(free, function.__closure__ or (), strict=True):
         try:
             value = cell.cell_contents
         except ValueError:  # the variable is bound later, or not at all
             walk.add(AccessPath(cell), Unbound())
             continue
-        inside = word in reads.cells or reads is reads_of(function.__code__)
+        inside = word in reads.cells or reads is reads_of(code_of(function))
         walk.visit(value, AccessPath(cell).then(CELL, word), word, inside=inside)
 
 
 def _now_read(function: FunctionType) -> Reads:
     """The reads of a function while it runs, without those of what it only hands to tj.callback."""
-    code = function.__code__
+    code = code_of(function)
     names = callbacks_of(code)
     known = {**vars(builtins), **function.__globals__} if names else {}
     found = (value_of(path, known) for path in names)
@@ -86,7 +87,7 @@ def _now_read(function: FunctionType) -> Reads:
 
 def _note_operands(walk: Walk, function: FunctionType) -> None:
     """Note the arrays that a function names and uses as operands of recorded arrays alone."""
-    code, space = function.__code__, function.__globals__
+    code, space = code_of(function), function.__globals__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     named = reads_of(code).names.union(code.co_names) & space.keys()
 
@@ -108,7 +109,7 @@ def _note_operands(walk: Walk, function: FunctionType) -> None:
 
 def _visit_globals(walk: Walk, function: FunctionType, reads: Reads) -> None:
     """The names that the code of a function reads, and the modules that it imports."""
-    space, whole = function.__globals__, reads_of(function.__code__)
+    space, whole = function.__globals__, reads_of(code_of(function))
     walk.words |= reads.attributes
     walk.later_words |= whole.attributes - reads.attributes
     walk.names |= reads.names
@@ -163,7 +164,7 @@ def _is_recorded(path: tuple[str, ...] | None, known: Mapping[str, Any]) -> bool
 
 def _closure_of(function: FunctionType) -> dict[str, Any]:
     """The variables of its closure that are bound, as `Reads.compared` spells them."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    cells = zip(code_of(function).co_freevars, function.__closure__ or (), strict=True)
     found = {}
     for word, cell in cells:
         with suppress(ValueError):
@@ -173,7 +174,7 @@ def _closure_of(function: FunctionType) -> dict[str, Any]:
 
 def _visit_defaults(walk: Walk, function: FunctionType, held: AccessPath) -> None:
     """The defaults of a helper; those of the function itself are arguments."""
-    code, values = function.__code__, function.__defaults__
+    code, values = code_of(function), function.__defaults__
     if values is not None:
         walk.add(held.attribute("__defaults__"), Is(values))
     if function is walk.root:

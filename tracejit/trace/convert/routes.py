@@ -298,6 +298,11 @@ class Routes:
         return of.function(called)
 
 
+def hands_over(called: Any) -> bool:
+    """Return whether functions that `called` is given are routed when it calls them."""
+    return called in HANDED or getattr(called, "__module__", "") in _CONTROL_FLOW
+
+
 def _is_class_of_library(cls: type) -> bool:
     module = sys.modules.get(cls.__module__)
     filename = getattr(module, "__file__", None) or ""

@@ -1,8 +1,8 @@
 """Reads that are executed: what converted code reads from outside of a recording, as guards.
 
 A walk (`capture/`) guards all that code could reach. Here the code itself says what it reads, one
-operator at a time, and a kernel depends on that alone. This is not finished: it runs beside the
-walk where somebody asks for it, and decides where TRACEJIT_CONVERT is "reads"; tests compare both.
+operator at a time, and a kernel depends on that alone. This is not finished: it happens only where
+the settings convert and reads are on. What notes cannot tell is walked before the recording.
 
     notes.py       notes a value that is read of an object, once, as it was before the function ran
     attributes.py  finds attributes as Python does, so that the code of properties is converted
@@ -10,5 +10,6 @@ walk where somebody asks for it, and decides where TRACEJIT_CONVERT is "reads"; 
     calls.py       calls: functions are converted, and C is given objects whose contents are noted
     rules.py       rules of builtins, and of functions that call the user's code
     reader.py      all of that as operators
+    captured.py    what was found, in place of a walk: arrays, attributes that are lent, changes
     check.py       compiles what was noted to one function for each module
 """

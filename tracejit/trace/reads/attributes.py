@@ -31,6 +31,7 @@ from tracejit.trace.guards.guards import WithoutAttribute
 from tracejit.trace.guards.reads import is_foreign_module
 from tracejit.trace.reads.notes import MISSING, Notes, is_plain, is_users
 from tracejit.trace.recording.mutable_attributes import dict_of
+from tracejit.trace.tensor.tensor import TENSORS
 
 
 def lookup(cls: type, word: str) -> Any:
@@ -82,7 +83,16 @@ _MADE_AT_EACH_READ = (MethodType, BuiltinFunctionType, MethodWrapperType, Mappin
 
 
 class Attributes(Notes):
-    """Reads of attributes."""
+    """Reads of attributes. `lends` lends those that are others from call to call."""
+
+    lends: Callable[[Any, str, Any, bool], bool] | None = None
+
+    def is_lent(self, o: Any, word: str, value: Any, is_counter: bool = False) -> bool:
+        """Return whether the kernel will read an attribute anew, which has not been read yet."""
+        if not self.alone or self.lends is None or type(value) in TENSORS:
+            return False
+        known = (id(o), ATTRIBUTE, word) in self.conditions
+        return not known and self.lends(o, word, value, is_counter)
 
     def called(self, function: Any) -> Any:
         """The callable in place of a function of the user's."""
@@ -240,6 +250,8 @@ class Attributes(Notes):
             if self.is_made(o) or self.wrote(o, word):
                 return value
             step = OWN if descriptor is not None else ATTRIBUTE
+            if self.is_lent(o, word, value):
+                return getattr(o, word)
             return self.note(o, step, word, value)
         if found is MISSING:
             return self._absent(o, word)

@@ -7,12 +7,14 @@ them was noted.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import contextvars
 import dataclasses
 import dis
 import functools
 import importlib.util
+import inspect
 import operator
 import sys
 import weakref
@@ -32,9 +34,9 @@ import numpy as np
 
 from tracejit.convert.exclusions import LIBRARY, exclusion
 from tracejit.convert.operators import is_lasting
-from tracejit.support.codes import as_written
+from tracejit.support.codes import code_of
 from tracejit.support.memo import ByIdentity
-from tracejit.trace.convert.routes import Routes
+from tracejit.trace.convert.routes import Routes, hands_over
 from tracejit.trace.guards.access_paths import (
     ATTRIBUTE,
     CALL,
@@ -45,11 +47,20 @@ from tracejit.trace.guards.access_paths import (
     PathStep,
 )
 from tracejit.trace.guards.guards import Is, IsAlive, Unbound, is_empty
-from tracejit.trace.guards.reads import is_foreign_module, is_installed, is_tool
+from tracejit.trace.guards.reads import TAKERS, is_foreign_module, is_installed, is_tool
 from tracejit.trace.reads.attributes import IN_CLASS, lookup
-from tracejit.trace.reads.containers import CONTAINERS, KEYED, Containers, holds_recorded
+from tracejit.trace.reads.containers import (
+    CONTAINERS,
+    KEYED,
+    VIEWS,
+    Containers,
+    holds_recorded,
+)
 from tracejit.trace.reads.notes import MISSING, is_plain, is_users
+from tracejit.trace.recording.before import Before
+from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.structure.draws import is_random
+from tracejit.trace.structure.trees import flatten
 from tracejit.trace.tensor.tensor import TENSORS
 
 CALLBACKS = "tracejit.api.callbacks"
@@ -60,6 +71,14 @@ _ADDING = frozenset(("append", "add", "insert", "appendleft", "__setitem__"))
 _READING = frozenset(("keys", "values", "items", "copy", "index", "count", "union", "difference",
     "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint",
     "__len__", "__iter__", "__eq__", "__contains__", "__repr__", "__str__"))  # fmt: skip
+_FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType, MethodType))
+_OF_FRAMES = frozenset(("warnings", "_warnings", "logging"))
+_WITH_FRAMES = {
+    "sys": (sys._getframe,),
+    "inspect": (inspect.currentframe, inspect.stack),
+    "collections": (collections.namedtuple,),
+}
+_CALLED = (FunctionType, MethodType, functools.partial)
 _DEFINED = frozenset((FunctionType, ModuleType, type))
 _NATIVE = frozenset((globals, locals, eval, exec, compile, __import__))
 
@@ -151,9 +170,9 @@ class Calls(Containers):
     rules: ClassVar[Mapping[Any, Callable[..., Any]]] = {}
     routes: Routes
 
-    def __init__(self) -> None:
+    def __init__(self, before: Before | None = None) -> None:
         """Begin with nothing."""
-        super().__init__()
+        super().__init__(before)
         self.spaces: dict[int, dict[int, dict[str, Any]]] = {}
         self.cells: dict[int, dict[int, tuple[str, Any]]] = {}
         self.inner: set[int] = set()
@@ -162,7 +181,7 @@ class Calls(Containers):
         self.stands: dict[Any, Any] = {}
 
     def instead(self, called: Any) -> Any:
-        """What records a function, class or method of a library; or that itself."""
+        """The callable that records a function, class or method of a library; or that itself."""
         if not is_lasting(called):
             return self.routes.route(called) or called
         found = self.stands.get(called)
@@ -176,6 +195,8 @@ class Calls(Containers):
     def call(self, called: Any, /) -> Any:
         """The callable in place of `called`, in the user's frame."""
         kind = type(called)
+        if kind in _FUNCTIONS and sees_frames(called):
+            return called
         if kind is FunctionType:
             rule = self.rules.get(called)
             return self.of_function(called) if rule is None else functools.partial(rule, self)
@@ -215,14 +236,30 @@ class Calls(Containers):
         elif isinstance(o, type) or is_users(type(o)):
             self.routes.lend_methods_of(o)
 
+    def identical(self, a: Any, b: Any, /) -> bool:
+        """Ask `a is b`."""
+        raise NotImplementedError
+
+    def identity(self, o: Any) -> int:
+        """Read `id(o)`."""
+        if type(o) in TENSORS:
+            self.refuse("the identity of an array")
+        return id(o)
+
+    def walk_rule(self, rule: Any) -> None:
+        """Guard what a rule of the user's for a gradient reads, which runs later."""
+        if rule is not None:
+            self.walk(rule)
+
     # Functions of the user's
 
     def of_function(self, f: FunctionType) -> Any:
         """A function as it runs converted, or what stands for it."""
+        self.walk_rule(f.__dict__.get("__gradient_rule__"))
         found = self.routes.of_table(f)
         if found is not None:
             self.names.add(f.__name__)
-            return self.handing(found)
+            return self.handing_over(found) if hands_over(f) else self.handing(found)
         if exclusion(f) is LIBRARY:
             return self._of_library(f)
         if is_installed(f):
@@ -231,7 +268,7 @@ class Calls(Containers):
 
     def function(self, f: FunctionType) -> Any:
         """A function as it runs converted, after what it is was noted."""
-        code = as_written(f.__code__)
+        code = code_of(f)
         is_inner = id(code) in self.inner and id(f) not in self.known
         if not is_inner and not is_installed(f):
             self.note(f, ATTRIBUTE, "__code__", code)
@@ -257,10 +294,12 @@ class Calls(Containers):
         if id(f) in self.entered:
             return
         self.entered[id(f)] = f
-        code, space = as_written(f.__code__), f.__globals__
+        code, space = code_of(f), f.__globals__
         if id(code) not in self.spaces:
             self.inner.update(map(id, _inner_codes(code)))
         names = names_of(code)
+        if not TAKERS.isdisjoint(code.co_names):
+            self.habits.add("take gradients")
         spaces = self.spaces.setdefault(id(code), {})
         if is_tool(f):
             return
@@ -326,8 +365,9 @@ class Calls(Containers):
             spaces = self.spaces[where]
         if not spaces and type(value) not in _DEFINED:
             self.made(value)  # a constant of a library
-        for space in spaces.values():
-            if not self.wrote(space, word):
+        for key, space in spaces.items():
+            is_noted = (key, NAME, word) in self.conditions
+            if not is_noted and not self.wrote(space, word):
                 self.note(space, NAME, word, value)
         return value
 
@@ -353,7 +393,8 @@ class Calls(Containers):
         if f.__globals__.get("__name__") == "contextlib" and type(wrapped) is FunctionType:
             manager = contextlib.contextmanager(self.of_function(wrapped))
             return lambda *args, **kwargs: self.made(manager(*args, **kwargs))
-        if wrapped is not None or (f.__closure__ and not is_foreign_module(str(f.__module__))):
+        is_held = f.__closure__ and not is_foreign_module(str(f.__module__))
+        if (wrapped is not None or is_held) and not self.is_made(f):
             self.walk(f)
         self.names.add(f.__name__)
         if f.__module__ == CALLBACKS:
@@ -389,6 +430,17 @@ class Calls(Containers):
                 self.hand(one, mixed)
             answer = called(*args, **kwargs)
             return self.made(answer) if is_new(answer) else answer
+
+        return call
+
+    def handing_over(self, called: Any) -> Any:
+        """The same for what calls functions that it is given by what is called in their place."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for one in (*args, *kwargs.values()):
+                if not isinstance(one, _CALLED):
+                    self.hand(one, True)
+            return called(*args, **kwargs)
 
         return call
 
@@ -452,7 +504,8 @@ class Calls(Containers):
                 self.hand(o)
             self.change(o)
         result = called(*args, **kwargs)
-        return self.made(result) if is_read and type(result) in CONTAINERS else result
+        is_of_read = is_read and type(result) in (*CONTAINERS, *VIEWS)
+        return self.made(result) if is_of_read else result
 
     def _pop(self, called: Any, o: Any, name: str, args: tuple[Any, ...]) -> Any:
         if self.contains(args[0], o):
@@ -485,11 +538,13 @@ class Calls(Containers):
         def call(*args: Any, **kwargs: Any) -> Any:
             asked = args, tuple(kwargs.items())
             if holds_recorded(asked):
-                self.walk(called)
+                if not is_tool(called.__wrapped__):
+                    self.walk(called)
                 return self.instead(called)(*args, **kwargs)
             if all(is_plain(type(one)) for one in (*args, *kwargs.values())):
                 return self.note(called, _CALL_WITH, asked, called(*args, **kwargs))
-            self.walk(called)
+            if not is_tool(called.__wrapped__):
+                self.walk(called)
             return called(*args, **kwargs)
 
         return call
@@ -523,8 +578,9 @@ class Calls(Containers):
         """Make an instance; the methods that do it are converted."""
         if not is_users(cls):
             made = self.handing(self.instead(cls))(*args, **kwargs)
-            is_other = isinstance(made, CONTAINERS) and all(made is not one for one in args)
-            return self.made(made) if is_other else made
+            is_made_anew = lookup(cls, "__new__") is object.__dict__["__new__"]
+            is_other = type(made) is FunctionType  # what records in place of an instance
+            return self.made(made) if is_other or (type(made) is cls and is_made_anew) else made
         if type(cls).__call__ is not type.__call__ or issubclass(cls, (Enum, BaseException)):
             if type(type(cls).__call__) is FunctionType and is_users(type(cls)):
                 self.walk(cls)
@@ -565,11 +621,22 @@ class Calls(Containers):
         init(o, *args, **kwargs)
 
     def given(self, arguments: Iterable[Any]) -> None:
-        """Know the containers among the arguments to be made for this call."""
+        """Know the containers among the arguments, whatever is a tree, to be made for this call."""
         for one in arguments:
-            if type(one) in (list, tuple, dict):
-                self.made(one)
-                self.given(one.values() if type(one) is dict else one)
+            if is_plain(type(one)) or type(one) is np.ndarray or isinstance(one, type):
+                continue
+            if any(leaf is one for leaf in flatten(one)[0]):
+                continue
+            self.made(one)
+            self.given(one.values() if isinstance(one, dict) else (dict_of(one) or {}).values())
+            self.given(one if isinstance(one, (list, tuple)) else ())
+
+
+def sees_frames(called: Any) -> bool:
+    """Return whether a function of Python's goes by the frame that calls it, and answers nothing
+    that depends on objects of the user's."""
+    module = getattr(called, "__module__", None)
+    return module in _OF_FRAMES or (module in _WITH_FRAMES and called in _WITH_FRAMES[module])
 
 
 def _is_followed(one: Any) -> bool:
@@ -585,8 +652,9 @@ def _inner_codes(code: CodeType) -> Iterable[CodeType]:
 
 
 def is_new(answer: Any) -> bool:
-    """Return whether a list, dict or set that C code answers is held by nobody else."""
-    return type(answer) in (list, dict, set) and sys.getrefcount(answer) <= _ALONE
+    """Return whether an object that C code answers is held by nobody else."""
+    is_view = isinstance(answer, np.ndarray) and answer.base is not None
+    return sys.getrefcount(answer) <= _ALONE and not is_view
 
 
 def _references() -> int:

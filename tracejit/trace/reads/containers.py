@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import operator
 import os
-from collections import deque
-from collections.abc import Collection
+from collections import OrderedDict, deque
+from collections.abc import Collection, KeysView
 from contextlib import suppress
 from types import FunctionType, MappingProxyType, MemberDescriptorType, MethodType
 from typing import Any
@@ -26,8 +26,8 @@ from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.guards.guards import Equal, HasKeys, Length
 from tracejit.trace.guards.reads import answers_once
 from tracejit.trace.reads.attributes import IN_CLASS, Attributes, lookup
-from tracejit.trace.reads.notes import ALL, MISSING, is_plain, is_users
-from tracejit.trace.recording.mutable_attributes import dict_of
+from tracejit.trace.reads.notes import ALL, MISSING, OF_THREADS, is_plain, is_users
+from tracejit.trace.recording.mutable_attributes import NUMBERS, dict_of
 from tracejit.trace.structure.sparse_products import is_sparse
 from tracejit.trace.tensor.tensor import TENSORS
 
@@ -39,7 +39,11 @@ MEMBER = PathStep(
 KEYED = (dict, MappingProxyType)
 SETS = (set, frozenset)
 CONTAINERS = (list, tuple, deque, *KEYED, *SETS)
-VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+VIEWS: tuple[type, ...] = tuple(
+    type(view)
+    for of in (dict[Any, Any](), OrderedDict[Any, Any]())
+    for view in (of.keys(), of.values(), of.items())
+)
 _DEEPEST = 8
 _MOST = 1000
 _FEW = 4
@@ -113,7 +117,8 @@ class Containers(Attributes):
         elif isinstance(o, CONTAINERS) and not is_sparse(kind):
             self._hand_container(o, mixed, depth)
         elif kind in VIEWS:
-            self.hand(o.mapping, mixed, depth)
+            for one in o if self.is_made(o) else (o.mapping,):
+                self.hand(one, mixed, depth)
         elif kind is MethodType:
             self.hand(o.__self__, mixed, depth)
             self.hand(o.__func__, mixed, depth)
@@ -123,8 +128,14 @@ class Containers(Attributes):
         elif isinstance(o, type):
             if is_users(o):
                 self.walk(o)
-        elif not answers_once(kind) and (is_users(kind) or not self.is_made(o)):
+        elif answers_once(kind) or kind.__module__ in OF_THREADS or is_tracejits(o):
+            return
+        elif not self.is_made(o):
             self.walk(o)
+        elif is_users(kind) and depth <= _DEEPEST:
+            self.walk(kind)
+            for value in (dict_of(o) or {}).values():
+                self.hand(value, mixed, depth + 1)
 
     def _hand_array(self, array: np.ndarray, mixed: bool, depth: int) -> None:
         self.hand_array(array, mixed)
@@ -132,6 +143,7 @@ class Containers(Attributes):
             self.walk(array)
         if array.dtype.hasobject:
             for element in np.ndarray.view(array, np.ndarray).ravel().tolist():
+                self.learn(element)
                 self.hand(element, mixed, depth + 1)
 
     def _hand_container(self, o: Any, mixed: bool, depth: int) -> None:
@@ -139,6 +151,8 @@ class Containers(Attributes):
             self.refuse("containers in containers")
             return
         self.whole(o)
+        if not (self.is_made(o) or isinstance(o, (tuple, frozenset))):
+            self.may_change(o)
         if type(o) not in CONTAINERS and is_users(type(o)):
             self.walk(o)
         keys = list(o) if isinstance(o, (*KEYED, *SETS)) else []
@@ -287,8 +301,9 @@ class Containers(Attributes):
                     if isinstance(element, CONTAINERS) or not is_plain(type(element)):
                         self.iterate(element, depth - 1)
         elif kind in VIEWS:
-            self.iterate(o.mapping, 1)
-            if depth > 1 and kind is not VIEWS[0]:
+            if not self.is_made(o):  # the mapping was noted
+                self.iterate(o.mapping, 1)
+            if depth > 1 and not isinstance(o, KeysView):
                 for element in o.mapping.values():
                     if isinstance(element, CONTAINERS):
                         self.iterate(element, max(1, depth - 2))
@@ -343,7 +358,10 @@ class Containers(Attributes):
     def operate(self, name: str, /, *operands: Any) -> Any:
         """An operation: by the user's method, or by C, which reads the operands."""
         function = getattr(operator, name)
-        if all(is_plain(type(one)) for one in operands):
+        for one in operands:
+            if not is_plain(type(one)):
+                break
+        else:
             return function(*operands)
         found = self._by_method(name, operands)
         if found is not NotImplemented:
@@ -355,7 +373,9 @@ class Containers(Attributes):
         for one in operands:
             self.hand(one, mixed)
         result = function(*operands)
-        is_new = type(result) in CONTAINERS and all(result is not one for one in operands)
+        is_array = type(result) is np.ndarray and result.base is None
+        is_kept = any(result is one for one in operands)
+        is_new = (is_array or type(result) in CONTAINERS) and not is_kept
         return self.made(result) if is_new else result
 
     def _by_method(self, name: str, operands: tuple[Any, ...]) -> Any:
@@ -393,6 +413,7 @@ class Containers(Attributes):
     def keep(self, o: Any) -> None:
         """Keep a container as it was."""
         if id(o) not in self.former and not self.is_made(o):
+            self.may_change(o)
             self.former[id(o)] = dict(o) if isinstance(o, KEYED) else list(o)
             self.known.setdefault(id(o), o)
 
@@ -403,6 +424,7 @@ class Containers(Attributes):
         elif isinstance(o, CONTAINERS) and not isinstance(o, (tuple, frozenset)):
             if not self.is_own(o):
                 self.whole(o)
+                self.may_change(o)
                 self.write(o, ALL)
 
     def store(self, o: Any, word: str | None, /) -> Any:
@@ -428,8 +450,10 @@ class Containers(Attributes):
 
     def _write_attribute(self, o: Any, word: str) -> None:
         if not self.is_made(o):
-            self.write(o, word, ATTRIBUTE)
             own = dict_of(o)
+            if own is not None and word in own and not self.wrote(o, word):
+                self.is_lent(o, word, own[word])
+            self.write(o, word, ATTRIBUTE)
             if own is not None and id(own) in self.known:
                 self.keep(own)
                 self.write(own, word)
@@ -502,6 +526,10 @@ class Containers(Attributes):
                 if hasattr(type(slot), "__get__"):
                     self.walk(o)
                     return o
+            own = dict_of(o)
+            is_first = not (self.is_made(o) or self.wrote(o, word))
+            if own is not None and type(own.get(word)) in NUMBERS and is_first:
+                self.is_lent(o, word, own[word], is_counter=True)
             with suppress(AttributeError):
                 self.change(self.attribute(o, word))
         return self.store(o, word)
@@ -590,3 +618,9 @@ _TRUTH = PathStep(
     lambda held, none, bind: f"{bind(bool)}({held})",
     lambda held, none: held,
 )
+
+
+def is_tracejits(o: Any) -> bool:
+    """Return whether an object is tracejit's own, and stands for nothing of the user's."""
+    is_own = type(o).__module__.partition(".")[0] == "tracejit"
+    return is_own and "__wrapped__" not in (dict_of(o) or {})

@@ -7,8 +7,11 @@ What the function has written itself is no dependency afterwards.
 
 from __future__ import annotations
 
+import inspect
 import io
+import sys
 from collections.abc import Callable, Collection
+from enum import Enum
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -16,15 +19,25 @@ from types import (
     MethodType,
     MethodWrapperType,
     ModuleType,
+    UnionType,
 )
 from typing import Any
 
 import numpy as np
 
+from tracejit.support.codes import is_made_of_another
 from tracejit.support.errors import TracejitError
+from tracejit.support.words import word_of
 from tracejit.trace.capture.ambient import ambient_states
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.guards.access_paths import STATE, AccessPath, PathStep
+from tracejit.trace.guards.access_paths import (
+    ATTRIBUTE,
+    CELL,
+    ITEM,
+    STATE,
+    AccessPath,
+    PathStep,
+)
 from tracejit.trace.guards.conditions import Condition, contents_of
 from tracejit.trace.guards.contents import can_change, memory_of, owner_of
 from tracejit.trace.guards.exactness import ATOMS
@@ -41,21 +54,37 @@ from tracejit.trace.guards.guards import (
     same_value,
 )
 from tracejit.trace.guards.reads import answers_once, is_foreign_module, module_name
+from tracejit.trace.recording.before import Before, Walks
+from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.structure.draws import is_random
+from tracejit.trace.structure.wrapped import is_of_dask
 from tracejit.trace.tensor.tensor import TENSORS
 
 MISSING = type("Missing", (), {"__repr__": lambda self: "missing"})()
 _BOUND = (BuiltinFunctionType, MethodWrapperType, MethodType)
+OF_THREADS = frozenset(("threading", "_thread"))
+"""The modules of objects by which threads wait for one another: their state is no value."""
 ALL = object()
 """The key of a container that was noted whole before it was changed."""
 
 _PLAIN = {
     *ATOMS, *TENSORS, np.ufunc, np.dtype, BuiltinFunctionType, MethodWrapperType, CodeType, range,
-    slice, type(...), type(NotImplemented),
+    slice, object, type(...), type(NotImplemented), UnionType, inspect.Parameter,
 }  # fmt: skip
 
 
-class WholeCaptures(Captures):
+class LateCaptures(Captures):
+    """A walk while a function is recorded: what is recorded by then, and converted functions, are
+    no state from before."""
+
+    def visit(self, value: Any, place: AccessPath, name: str, inside: bool = True) -> None:
+        kind = type(value)
+        is_made = kind is FunctionType and is_made_of_another(value)
+        if not (is_made or kind in TENSORS or kind.__module__ in OF_THREADS):
+            super().visit(value, place, name, inside)
+
+
+class WholeCaptures(LateCaptures):
     """A walk from an object that any code may read, over all its attributes."""
 
     def begin(self) -> None:
@@ -66,13 +95,22 @@ class WholeCaptures(Captures):
 class Notes:
     """The values that one recording has read.
 
-    `made` are the objects that it has made, and constants of libraries. `arrays` are those from
-    outside, `mixed` those that were operands of something recorded, which may take them anew at
-    each call. `refused` says what was read that notes cannot tell.
+    `made` are the objects that it has made, and those that libraries have as constants. `arrays`
+    are those from outside, `mixed` those that were operands of something recorded, which may take
+    them anew at each call. `refused` says what was read that notes cannot tell; where no walk runs
+    beside and the recording is `alone`, it ends there. `initial` learns how everything was that is
+    about to be changed, `assigned` has the attributes that are assigned, with what they held.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, before: Before | None = None) -> None:
         """Begin with nothing."""
+        self.alone = before is not None
+        self.initial = Before() if before is None else before
+        self.labels: dict[int, str] = {}
+        self.habits: set[str] = set()
+        self.assigned: list[tuple[Any, str, Any]] = []
+        self.named: list[tuple[Any, str]] = []
+        self.changed: dict[int, Any] = {}
         self.conditions: dict[Any, Condition] = {}
         self.contents: dict[int, Condition] = {}
         self.absent: dict[int, tuple[AccessPath, set[str]]] = {}
@@ -97,7 +135,7 @@ class Notes:
         if place not in self.conditions and type(value) not in TENSORS:
             path = AccessPath(self.path_of(holder), step, key)
             self.conditions[place] = Condition(path, guard_of(value))
-            self.learn(value)
+            self.learn(value, (holder, key))
         return value
 
     def path_of(self, holder: Any) -> AccessPath:
@@ -115,23 +153,39 @@ class Notes:
         """Note that a dict, which stands at `path`, does not have a key."""
         self.absent.setdefault(id(namespace), (path, set()))[1].add(word)
 
-    def learn(self, value: Any) -> None:
-        """Know an object to be from outside."""
+    def learn(self, value: Any, place: tuple[Any, Any] | None = None) -> None:
+        """Know an object to be from outside; it was found in a holder, under a key."""
         kind = type(value)
+        if place is not None and kind not in ATOMS:
+            self._name(value, *place)
         if kind in _BOUND and not isinstance(value.__self__, ModuleType | type):
             self.learn(value.__self__)
         if id(value) in self.known or is_plain(kind) or id(value) in self.made_here:
+            return
+        if is_of_library(value):
+            self.made_here[id(value)] = value
             return
         self.known[id(value)] = value
         if issubclass(kind, np.ndarray):
             self.arrays[id(value)] = value
         elif answers_once(kind) and not (isinstance(value, io.IOBase) and not value.readable()):
             self.add(value, Never())
+            self.initial.note_holder(value)
         elif kind is tuple:
-            for element in value:
-                self.learn(element)
+            for index, element in enumerate(value):
+                self.learn(element, (value, index))
+        elif is_of_dask(kind):
+            self.refuse("an array of Dask's")
         elif is_random(value) or hasattr(kind, "numpy_generator"):
             self.refuse("a generator of random numbers")
+
+    def _name(self, value: Any, holder: Any, key: Any) -> None:
+        """Name an object by the place where it was first found."""
+        if id(value) not in self.labels:
+            word = word_of(key) if isinstance(key, str | int) else ""
+            self.labels[id(value)] = (
+                word if word.isidentifier() else f"{self.labels.get(id(holder), 'captured')}_{word}"
+            )
 
     def made(self, o: Any, /) -> Any:
         """Know an object to be made by the recording, unless it is known to be from outside."""
@@ -146,6 +200,8 @@ class Notes:
     def refuse(self, what: str) -> None:
         """Say that something was read which notes cannot tell."""
         self.refused = self.refused or what
+        if self.alone:
+            raise Walks(what)
 
     def note_type(self, o: Any) -> None:
         """Note the class of an object."""
@@ -157,7 +213,27 @@ class Notes:
     def write(self, holder: Any, key: Any, step: PathStep | None = None) -> None:
         """Know that the recording writes an attribute, an item, or, under ALL, everything. `step`
         leads there."""
+        if step is not None:
+            self._change(holder, key, step)
         self.written.setdefault(id(holder), (holder, {}))[1][key_of(key)] = step, key
+
+    def may_change(self, o: Any) -> None:
+        """Let it be known how a container is that something may be put into."""
+        self.initial.note_holder(o)
+        self.changed[id(o)] = o
+
+    def _change(self, holder: Any, key: Any, step: PathStep) -> None:
+        """Let it be known how a name or container was that is about to be changed."""
+        if step is ITEM:
+            self.may_change(holder)
+            return
+        name = "cell_contents" if step is CELL else key
+        is_attribute = step is ATTRIBUTE and not isinstance(holder, ModuleType)
+        own = dict_of(holder) if is_attribute else None
+        self.initial.note_name(holder, name, own)
+        self.named.append((holder, name))
+        if own is not None and key in own and not self.wrote(holder, key):
+            self.assigned.append((holder, key, own[key]))
 
     def wrote(self, holder: Any, key: Any) -> bool:
         """Return whether a value that is read now does not depend on what was before."""
@@ -173,10 +249,13 @@ class Notes:
                 self.mixed[id(one)] = one
             elif id(one) not in self.contents:
                 self.contents[id(one)] = Condition(self.path_of(one), contents_of(one))
+                self.initial.note_array(one, self.contents[id(one)])
 
     def keep_contents(self, array: np.ndarray) -> None:
         """Note the contents of an array that is written to, where they were read before."""
         for one in self._sources(array):
+            if id(one) not in self.written_arrays:
+                self.initial.note_array(one, Condition(AccessPath(one), contents_of(one)))
             self.written_arrays[id(one)] = one
             if id(one) in self.mixed:
                 self.hand_array(one)
@@ -195,7 +274,7 @@ class Notes:
         if id(o) in self.walks:
             return
         self.walks[id(o)] = o, None
-        kind = Captures if type(o) is FunctionType else WholeCaptures
+        kind = LateCaptures if type(o) is FunctionType else WholeCaptures
         try:
             captures = kind([o])
         except (TracejitError, RuntimeError, LookupError, AttributeError) as error:
@@ -203,6 +282,7 @@ class Notes:
             return
         if captures.generators:
             self.refuse("a generator of random numbers")
+        self.initial.note_walk(captures)
         self.walks[id(o)] = o, captures
 
     # The whole
@@ -211,6 +291,7 @@ class Notes:
         """At the end of the function, note what it wrote as it is now: a kernel serves only where
         to write that once more would change nothing. It writes itself the attributes that are
         `kept`, by the id of the object and the name."""
+        self.alone = False
         for holder, keys in list(self.written.values()):
             for step, key in keys.values():
                 if step is not None and (id(holder), key_of(key)) not in kept:
@@ -262,7 +343,8 @@ def is_plain(kind: type) -> bool:
     if kind in _PLAIN:
         return True
     is_recorded = hasattr(kind, "__tracejit_record__") or hasattr(kind, "__tracejit_sparse__")
-    if issubclass(kind, np.generic) or is_recorded:
+    is_foreign_enum = issubclass(kind, Enum) and is_foreign_module(module_name(kind))
+    if issubclass(kind, np.generic | np.dtype) or is_recorded or is_foreign_enum:
         _PLAIN.add(kind)
         return True
     return False
@@ -307,3 +389,15 @@ def is_users(thing: Any) -> bool:
     """Return whether a class or function was written by the user, or in a library whose code is
     read."""
     return not is_foreign_module(module_name(thing))
+
+
+def is_of_library(value: Any) -> bool:
+    """Return whether an instance of a library's class is one that its module has by a name."""
+    kind = type(value)
+    if kind.__module__ in _OF_PYTHON or not is_foreign_module(module_name(kind)):
+        return False
+    module = sys.modules.get(module_name(kind))
+    return module is not None and any(one is value for one in list(vars(module).values()))
+
+
+_OF_PYTHON = frozenset(("builtins", "types", "functools", "numpy", "collections", "operator"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from tracejit.convert.operators import PLAIN, Operators
 from tracejit.trace.convert.routes import observed, observer
@@ -13,16 +15,22 @@ from tracejit.trace.reads.calls import Calls
 from tracejit.trace.reads.check import compiled
 from tracejit.trace.reads.notes import is_users
 from tracejit.trace.reads.rules import RULES
+from tracejit.trace.tensor.tensor import TENSORS
+
+_ARRAYS = frozenset((*TENSORS, np.ndarray))
 
 
 @contextmanager
-def following(kept: Collection[tuple[int, str]] = ()) -> Iterator[list[Reader]]:
-    """The readers of the recordings that this thread begins in the block. A kernel itself writes
-    the attributes that are `kept`, by the id of the object and the name."""
+def following(
+    kept: Collection[tuple[int, str]] = (), first: Reader | None = None
+) -> Iterator[list[Reader]]:
+    """The readers of the recordings that this thread begins in the block, of which one may be given
+    that is `first`. A kernel itself writes the attributes that are `kept`, by the id of the object
+    and the name."""
     readers: list[Reader] = []
 
     def follow() -> Reader:
-        readers.append(Reader())
+        readers.append(first if first is not None and not readers else Reader())
         return readers[-1]
 
     with observed(follow):
@@ -35,6 +43,8 @@ class Reader(Calls):
     """The reads of one recording."""
 
     rules = RULES
+    gradient_rules: Sequence[Any] = ()
+    """The rules of gradients for functions of NumPy's."""
 
     def operators(self) -> Operators:
         """The operators by which they are noted."""
@@ -42,6 +52,10 @@ class Reader(Calls):
 
     def identical(self, a: Any, b: Any, /) -> bool:
         """Ask `a is b`: numbers and text, too, are noted by their identity."""
+        if type(a) in TENSORS or type(b) in TENSORS:
+            if {type(a), type(b)} <= _ARRAYS:
+                self.refuse("if two arrays are one object")
+            return a is b
         self.compared.update((id(a), id(b)))
         return a is b
 
@@ -53,6 +67,8 @@ class Reader(Calls):
 
     def begin(self, python: Any, arguments: Iterable[Any] = ()) -> Any:
         """The function that is recorded, as it runs converted."""
+        for rule in self.gradient_rules:
+            self.walk_rule(rule)
         self.given(arguments)
         self.learn(python)
         return self.call(python)
@@ -64,8 +80,8 @@ class Reader(Calls):
 
     def forget(self) -> None:
         """Let go of all that was read; guards that were made keep what they compare."""
-        for kept in vars(self).values():
-            if isinstance(kept, dict):
+        for name, kept in vars(self).items():
+            if isinstance(kept, dict) and name not in ("labels", "arrays", "changed"):
                 kept.clear()
 
 

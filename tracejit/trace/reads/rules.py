@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.types import PYTHON_TYPES
 from tracejit.trace.convert.rules import RULES as RECORDED
 from tracejit.trace.guards.access_paths import ATTRIBUTE, PathStep
 from tracejit.trace.reads.attributes import IN_CLASS, lookup
@@ -22,6 +23,7 @@ from tracejit.trace.reads.calls import Calls
 from tracejit.trace.reads.containers import CONTAINERS, holds_recorded
 from tracejit.trace.reads.notes import MISSING, is_plain, is_users
 from tracejit.trace.recording.mutable_attributes import dict_of
+from tracejit.trace.tensor.tensor import TENSORS
 
 _NEW = frozenset((list, dict, set, sorted))
 _ANSWER = PathStep(
@@ -37,11 +39,13 @@ _HAS = PathStep(
 
 
 def _recorded(builtin: Any) -> Any:
-    """What records a builtin, or that itself."""
+    """The callable that records a builtin, or that itself."""
     return RECORDED.get(builtin, builtin)
 
 
 def _getattr(reads: Calls, o: Any, word: str, /, *default: Any) -> Any:
+    if default and _is_no_attribute(o, word):
+        return default[0]
     try:
         return reads.attribute(o, word)
     except AttributeError:
@@ -50,7 +54,15 @@ def _getattr(reads: Calls, o: Any, word: str, /, *default: Any) -> Any:
         raise
 
 
+def _is_no_attribute(o: Any, word: str) -> bool:
+    """Return whether a recorded number stands for one of Python's that has no such attribute."""
+    is_number = type(o) in TENSORS and o.type.form == "weak"
+    return is_number and not hasattr(PYTHON_TYPES[o.dtype.kind], word)
+
+
 def _hasattr(reads: Calls, o: Any, word: str, /) -> bool:
+    if _is_no_attribute(o, word):
+        return False
     own = None if isinstance(o, type) or is_plain(type(o)) else dict_of(o)
     if own is not None and word in own and lookup(type(o), word) is MISSING:
         return bool(reads.is_made(o) or reads.wrote(o, word) or reads.note(o, _HAS, word, True))
@@ -249,13 +261,15 @@ RULES: dict[Any, Callable[..., Any]] = {
     vars: _vars,
     dir: _dir,
     dict: _dict,
-    id: lambda reads, o, /: id(o),
+    id: lambda reads, o, /: reads.identity(o),
     callable: lambda reads, o, /: callable(reads.note_type(o) or o),
     functools.partial: _partial,
     os.getenv: _environment,
     copy.copy: _copied(copy.copy),
     copy.deepcopy: _copied(copy.deepcopy),
     operator.getitem: lambda reads, o, key, /: reads.item(o, key),
+    operator.is_: lambda reads, a, b, /: reads.identical(a, b),
+    operator.is_not: lambda reads, a, b, /: not reads.identical(a, b),
     operator.contains: lambda reads, o, x, /: reads.contains(x, o),
     **{one: _over(one) for one in (list, tuple, enumerate, zip, reversed, iter)},
     **{one: _over(one, True) for one in (set, frozenset, sorted, min, max, sum, any, all)},

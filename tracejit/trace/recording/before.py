@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.support.codes import code_of
 from tracejit.support.memo import ByIdentity
 from tracejit.trace.guards.conditions import Condition
 from tracejit.trace.guards.guards import HasContents
@@ -24,6 +25,11 @@ CHANGING = (*DICTS, list, set, deque)
 _ABSENT = object()
 
 
+class Walks(BaseException):
+    """A recording needs to know all that its function may read and change before it runs. No
+    `except Exception` of the user's is meant."""
+
+
 class Before:
     """The elements of containers, the attributes, globals, closure variables and arrays that a
     function reads, and the positions of iterators, as they were."""
@@ -33,22 +39,52 @@ class Before:
         self._words: set[str] | None = None
         self._arrays: dict[int, tuple[str, np.ndarray]] = {}
         self._contents: dict[int, Condition] = {}
-        self._held: list[tuple[Any, list[Any]]] = []
-        self._named: list[tuple[Any, str, Any]] = []
-        self._positions: list[tuple[Any, Any]] = []
+        self._held: dict[int, tuple[Any, list[Any]]] = {}
+        self._named: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self._positions: dict[int, tuple[Any, Any]] = {}
 
     def note(self, captures: Any) -> None:
         """Note what they are now, unless that was done before."""
         if self._words is None:
             self._words = captures.words | captures.later_words
-            self._arrays, self._contents = captures.arrays, captures.conditions.contents()
-            for holder in captures.visited.values():
-                self._note(holder, self._words)
+            self.note_walk(captures)
+
+    def note_walk(self, captures: Any) -> None:
+        """Note what a walk has found, where it was not noted before."""
+        words = captures.words | captures.later_words
+        self._arrays = captures.arrays | self._arrays
+        self._contents = captures.conditions.contents() | self._contents
+        for holder in captures.visited.values():
+            self._note(holder, words)
+
+    def note_name(self, space: Any, name: str, own: dict[str, Any] | None = None) -> None:
+        """Note the value of one name of a dict or cell, or of one attribute; of an object with its
+        `own` attributes, all of these."""
+        if own is None:
+            self._note_names(space, (name,))
+        else:
+            self._note_elements(space, own)
+
+    def note_holder(self, holder: Any) -> None:
+        """Note the elements of one container, or the position of one iterator."""
+        if answers_once(type(holder)):
+            self._positions.setdefault(id(holder), (holder, _position(holder)))
+        elif type(holder) in CHANGING:
+            self._note_elements(holder, holder)
+
+    def _note_elements(self, holder: Any, container: Any) -> None:
+        if id(holder) not in self._held:
+            self._held[id(holder)] = holder, _elements(container)
+
+    def note_array(self, array: np.ndarray, contents: Condition) -> None:
+        """Note the contents of one array."""
+        self._arrays.setdefault(id(array), ("", array))
+        self._contents.setdefault(id(array), contents)
 
     def _note(self, holder: Any, words: set[str]) -> None:
         kind = type(holder)
         if kind is FunctionType:
-            self._note_names(holder.__globals__, holder.__code__.co_names)
+            self._note_names(holder.__globals__, code_of(holder).co_names)
             for cell in holder.__closure__ or ():
                 self._note_names(cell, ("cell_contents",))
         elif kind is ModuleType:
@@ -58,28 +94,37 @@ class Before:
             if not is_foreign_module(module_name(holder)):
                 self._note_names(holder, words)
         elif answers_once(kind):
-            self._positions.append((holder, _position(holder)))
+            self.note_holder(holder)
         else:
             if _container_of(holder) is not None:
-                self._held.append((holder, _elements(_container_of(holder))))
+                self._note_elements(holder, _container_of(holder))
             if not is_foreign_module(module_name(kind)):
                 self._note_names(holder, words & slots_of(kind))
 
     def _note_names(self, space: Any, names: Iterable[str]) -> None:
-        self._named += [(space, name, read(space, name)) for name in names]
+        for name in names:
+            if (id(space), name) not in self._named:
+                self._named[id(space), name] = space, name, read(space, name)
 
     def known(self) -> set[int]:
         """The ids of all that was held."""
-        found = {id(value) for _, _, value in self._named}
-        return found.union(*(map(id, held) for _, held in self._held))
+        found = {id(value) for _, _, value in self._named.values()}
+        return found.union(*(map(id, held) for _, held in self._held.values()))
+
+    def is_unchanged(self) -> bool:
+        """Return whether all is as it was noted."""
+        names = all(read(space, name) is value for space, name, value in self._named.values())
+        elements = [(_elements(_container_of(o)), held) for o, held in self._held.values()]
+        held = all(are_same(now, held) for now, held in elements)
+        return names and held and self._are_restored()
 
     def restore(self) -> bool:
         """Let them be so again. Return whether all are: what a foreign object holds, and where an
         iterator was, cannot be put back."""
-        for space, name, value in self._named:
+        for space, name, value in self._named.values():
             if read(space, name) is not value:
                 write(space, name, value)
-        for holder, held in self._held:
+        for holder, held in self._held.values():
             container = _container_of(holder)
             if not are_same(_elements(container), held):
                 _fill(container, held)
@@ -87,8 +132,11 @@ class Before:
             if not condition.holds():
                 _, array = self._arrays.get(key, ("", None))
                 _copy_back(array, condition)
+        return self._are_restored()
+
+    def _are_restored(self) -> bool:
         return all(one.holds() for one in self._contents.values()) and all(
-            _is_at(holder, position) for holder, position in self._positions
+            _is_at(holder, position) for holder, position in self._positions.values()
         )
 
 

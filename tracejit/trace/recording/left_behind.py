@@ -36,10 +36,13 @@ def put_numbers(captures: Any, recording: Any, before: Before) -> None:
     by their numbers, as the call in plain Python would have. Objects that were there `before` are
     not looked into, unless the function reads them."""
     left = _LeftBehind(recording, before.known())
-    for holder in list(captures.visited.values()):
+    for holder in list(captures.holders()):
         with suppress(RecursionError):
             left.replaced(holder)
             left.fill_attributes(holder)
+    for space, name in captures.assigned_names():
+        with suppress(RecursionError):
+            left.fill_name(space, name)
 
 
 class _LeftBehind:
@@ -67,6 +70,13 @@ class _LeftBehind:
                 if self._is_new(thing):
                     self.fill_attributes(thing)
         self._fill_names(holder, slots_of(type(holder)))
+
+    def fill_name(self, space: Any, name: str) -> None:
+        """Put numbers into one name or attribute, and into a new object there."""
+        self._fill_names(space, (name,))
+        now = read(space, name)
+        if not isinstance(now, _NAMESPACES) and self._is_new(now):
+            self.fill_attributes(now)
 
     def _fill_names(self, space: Any, names: Iterable[str], of_module: bool = False) -> None:
         """Put numbers into attributes; the containers `of_module` are not walked."""

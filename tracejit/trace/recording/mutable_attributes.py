@@ -129,9 +129,10 @@ def is_lendable(holder: Any, name: str, value: Any) -> bool:
     if not (type(value) in NUMBERS or _is_array(value)):
         return False
     cls: Any = type(holder)
-    if any(getattr(cls, hook) is not getattr(object, hook) for hook in HOOKS):
+    is_hooked = cls in _COUNTS  # by a loan, which has asked that before
+    if not is_hooked and any(getattr(cls, hook) is not getattr(object, hook) for hook in HOOKS):
         return False
-    own = vars(holder)
+    own = attributes_of(holder) if is_hooked else vars(holder)
     if type(own) is not dict or sys.getrefcount(own) > _REFERENCES:
         return False  # another object has the same attributes
     return not any(hasattr(type(vars(base).get(name)), "__set__") for base in cls.__mro__)
@@ -156,33 +157,44 @@ class Loan:
     def __init__(self, lent: Mapping[Key, Attribute], recording: Any) -> None:
         """Lend the attributes `lent` to `recording`, which has begun."""
         self.lent = dict(lent)
-        self.names = frozenset(name for _, name in lent)
+        self.names = {name for _, name in lent}
         self.recording = recording
         self.inputs: dict[Key, Tensor] = {}
         self.current: dict[Key, Any] = {}
         self.events: dict[Key, Event] = {}
-        self._holders = frozenset(holder for holder, _ in lent)
+        self._holders = {holder for holder, _ in lent}
         self._classes: list[type] = []
         self._outer: Loan | None = None
         self._is_open = False
         self._has_escaped = False
 
     def __enter__(self) -> Loan:
-        if not self.lent:
-            return self
-        self._outer = _LOANS.get(threading.get_ident())
-        _LOANS[threading.get_ident()] = self
+        if self.lent:
+            self._open()
+        return self
+
+    def _open(self) -> None:
+        if not self._is_open:
+            self._outer = _LOANS.get(threading.get_ident())
+            _LOANS[threading.get_ident()] = self
         try:
             for cls in dict.fromkeys(type(one.holder) for one in self.lent.values()):
-                _hook(cls)
-                self._classes.append(cls)
+                if cls not in self._classes:
+                    _hook(cls)
+                    self._classes.append(cls)
         except BaseException as error:
             self.__exit__()
             if isinstance(error, TypeError):
                 raise Escaped from None
             raise
         self._is_open = True
-        return self
+
+    def lend(self, attribute: Attribute) -> None:
+        """Lend one more attribute, before anything is known of it."""
+        self.lent[id(attribute.holder), attribute.name] = attribute
+        self.names.add(attribute.name)
+        self._holders.add(id(attribute.holder))
+        self._open()
 
     def __exit__(self, *error: object) -> None:
         if not self.lent:

@@ -41,6 +41,8 @@ _MAKERS = frozenset(
         "recording.variable",
     )
 )
+_CALLING = ("tracejit.trace.reads.", "tracejit.trace.convert.")
+"""Packages of tracejit that call what the user's code calls."""
 _BETWEEN = frozenset(("dataclasses", "pprint", "reprlib"))
 _TEXT_METHODS = frozenset(("__repr__", "__str__", "__format__"))
 
@@ -55,7 +57,11 @@ def destination_of_text() -> str:
     while frame is not None and frame.f_globals.get("__name__") in _MAKERS:
         frame = frame.f_back
     while frame is not None:
-        package = _package(frame.f_globals.get("__name__"))
+        module = str(frame.f_globals.get("__name__"))
+        package = _package(module)
+        if module.startswith(_CALLING):  # in place of the user's
+            frame = frame.f_back
+            continue
         if package in VIEWERS or frame.f_code.co_filename.startswith(PACKAGE):
             return "print"  # a text of tracejit's own is that of an error
         if package not in _BETWEEN and frame.f_code.co_name not in _TEXT_METHODS:

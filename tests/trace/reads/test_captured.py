@@ -1,0 +1,259 @@
+"""Recordings without a walk before them: what reads find of what is captured, lent and changed."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.convert.running import define
+from tests.rows import each_row
+from tests.sharding.driver import Rows, SplitProgram
+from tests.test_captured import X
+from tests.trace.reads.deciding import reads_decide
+from tracejit.trace.capture.captures import Captures
+
+
+@pytest.fixture(autouse=True)
+def by_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Reads decide in each test."""
+    with reads_decide(monkeypatch):
+        yield
+
+
+@pytest.fixture
+def walks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The walks that are made from now on."""
+    found: list[Any] = []
+    begin = Captures.begin
+
+    def counted(self: Captures) -> None:
+        found.append(self)
+        begin(self)
+
+    monkeypatch.setattr(Captures, "begin", counted)
+    return found
+
+
+HEAD = """
+import numpy as np
+class Model:
+    k = 3.0
+    def __init__(self):
+        self.n, self.rate, self.w = 0, 0.5, np.ones(3)
+        self.table = {"a": 2.0, "b": np.arange(3.0)}
+    @property
+    def double(self): return self.rate * 2
+m = Model()
+log = []
+"""
+
+
+@each_row(
+    "text",
+    [
+        "def f(x): return x * m.k + m.w",
+        "def f(x): return x * m.double + m.table['b']",
+        "def f(x): return sum(v for v in m.table.values()) * x",
+        "def f(x): m.n += 1; return x * m.n",
+        "def f(x): m.w = m.w - 0.1 * x; return m.w * 2",
+        "def f(x): m.last = 1.0; return x",
+        "def f(x): return np.mean([x[0], m.rate])",
+    ],
+)
+def test_nothing_is_walked(text: str, walks: list[Any]) -> None:
+    mine, twin = define(HEAD + text), define(HEAD + text)
+    compiled = tj.function(mine["f"])
+    for _ in range(4):
+        np.testing.assert_allclose(compiled(X), twin["f"](X), rtol=1e-14)
+    assert vars(mine["m"]).keys() == vars(twin["m"]).keys()
+    assert not walks
+
+
+@each_row(
+    "name, text, most",
+    [
+        ("counter", "def f(x): m.n += 1; return x * m.n", 1),
+        ("rebound", "def f(x): m.w = m.w - 0.1 * x; return m.w * 2", 1),
+        ("two", "def f(x): m.n += 1; m.rate *= 0.9; return x * m.n * m.rate", 1),
+        ("read", "def f(x): return x * m.rate", 2),
+    ],
+)
+def test_attributes_that_change_are_read_at_each_call(name: str, text: str, most: int) -> None:
+    mine, twin = define(HEAD + text), define(HEAD + text)
+    compiled = tj.function(mine["f"])
+    for k in range(6):
+        if name == "read":
+            mine["m"].rate = twin["m"].rate = 0.1 * k
+        np.testing.assert_allclose(compiled(X), twin["f"](X), rtol=1e-14)
+        for word in ("n", "rate", "w"):
+            found, wanted = getattr(mine["m"], word), getattr(twin["m"], word)
+            assert type(found) is type(wanted)
+            np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    assert len(compiled.kernels) == most
+
+
+@each_row(
+    "text",
+    [
+        "def f(x): log.append(1); return x * eval('2.0')",
+        "def f(x): m.n = m.n + 1; m.table['a'] = 5.0; del m.table['b']; return x * eval('m.n')",
+        "def f(x): m.w[1] = 7.0; m.table.pop('a'); return x * eval('m.w')",
+        "import heapq\ndef f(x): heapq.heappush(log, 1); return x * eval('2.0')",
+        "n = 0\ndef f(x):\n    global n\n    n = n + 1\n    return x * eval('n')",
+    ],
+)
+def test_what_needs_a_walk_begins_again(text: str, walks: list[Any]) -> None:
+    mine, twin = define(HEAD + text), define(HEAD + text)
+    np.testing.assert_allclose(tj.function(mine["f"])(X), twin["f"](X), rtol=1e-14)
+    assert walks
+    assert mine["log"] == twin["log"]
+    assert mine.get("n") == twin.get("n")
+    assert list(mine["m"].table) == list(twin["m"].table)
+    assert mine["m"].w.tolist() == twin["m"].w.tolist()
+    assert mine["m"].n == twin["m"].n
+
+
+def test_an_array_is_named_by_where_it_was_found() -> None:
+    module = define(HEAD + "def f(x): return x * m.w + m.table['b']")
+    compiled = tj.function(module["f"])
+    compiled(X)
+    assert ".f(x, w, b)" in compiled.kernels[0].source
+
+
+def test_an_array_that_numpy_has_just_made_is_a_constant() -> None:
+    module = define(HEAD + "def f(x): return x[np.arange(6) % x.shape[0], ] * (np.arange(6) + 1)")
+    compiled = tj.function(module["f"])
+    assert compiled(X).tolist() == module["f"](X).tolist()
+    assert ".f(x)" in compiled.kernels[0].source
+
+
+def test_what_goes_by_frames_sees_the_users(caplog: pytest.LogCaptureFixture) -> None:
+    text = """
+    import collections, logging, sys, warnings
+    def helper(x):
+        warnings.warn("old", stacklevel=2)
+        return x * 2
+    def f(x):
+        logging.getLogger("seen").warning("here")
+        names.append(sys._getframe().f_code.co_name)
+        names.append(collections.namedtuple("P", "a").__module__)
+        return helper(x)
+    """
+    names: list[str] = []
+    module = define(text, names=names)
+    with warnings.catch_warnings(record=True) as caught, caplog.at_level(logging.WARNING, "seen"):
+        warnings.simplefilter("always")
+        tj.function(module["f"])(X)
+    first = module["f"].__code__.co_firstlineno
+    assert names == ["f", module["__name__"]]
+    assert [(one.filename, one.lineno) for one in caught] == [
+        (module["f"].__code__.co_filename, first + 4)
+    ]
+    assert [(one.funcName, one.lineno) for one in caplog.records] == [("f", first + 1)]
+
+
+def test_objects_made_of_arguments_are_the_calls_own() -> None:
+    text = """
+    import dataclasses
+    @dataclasses.dataclass
+    class Layer:
+        w: object
+        k = 2.0
+        def __call__(self, x): return x * self.w * self.k
+    def f(x, layer): return layer(x)
+    """
+    module = define(text)
+    compiled = tj.function(module["f"])
+    for k in (1.0, 2.0, 3.0):
+        assert compiled(X, module["Layer"](X * k)).tolist() == (X * X * k * 2.0).tolist()
+    assert compiled.tracing_count == 1
+
+
+@each_row(
+    "test",
+    ["a is b", "a is not b", "operator.is_(a, b)", "operator.is_not(a, b)", "id(a) == id(b)"],
+)
+def test_whether_two_arguments_are_one_is_asked_anew(test: str) -> None:
+    module = define(f"import operator\ndef f(a, b): return a * 2.0 if {test} else a + b * 10.0")
+    compiled = tj.function(module["f"])
+    for pair in ((X, X), (X, X.copy()), (X, X), (X, X.copy())):
+        assert compiled(*pair).tolist() == module["f"](*pair).tolist()
+
+
+def test_a_sharded_program_holds_while_what_was_read_is_unchanged() -> None:
+    scale = {"by": 2.0}
+    recording = SplitProgram(lambda rows: rows.sum() * scale["by"], (Rows(X),)).recording
+    assert recording.is_unchanged()
+    scale["by"] = 3.0
+    assert not recording.is_unchanged()
+
+
+@each_row(
+    "text",
+    [
+        "def f(x): return x * len(str(x))",
+        "def f(x): return x * len(repr(x))",
+        "def f(x): return x * len(f'{x}')",
+        "def f(x): return x * len('{}'.format(x))",
+        "def f(x): return x * len('%s' % x)",
+        "def f(x): return x * len(format(x))",
+    ],
+)
+def test_text_of_an_array_is_no_data(text: str) -> None:
+    with pytest.raises(tj.TracejitError, match="needs a value"):
+        tj.function(define(text)["f"])(X)
+
+
+def test_a_number_has_the_attributes_of_pythons() -> None:
+    def f(value: Any, x: Any) -> Any:
+        return x * (2.0 if hasattr(value, "shape") else 3.0) * getattr(value, "ndim", -1)
+
+    compiled = tj.function(f)
+    for value in (1.0, 2.0, 3.0, 4, 5, 6):
+        assert compiled(value, X).tolist() == (X * -3.0).tolist()
+    assert compiled(X, X).tolist() == (X * 2.0).tolist()
+
+
+def test_what_threads_wait_by_is_no_value() -> None:
+    module = define(
+        "import threading\nevent = threading.Event()\ndef f(x): event.set(); return x * 2.0"
+    )
+    compiled = tj.function(module["f"])
+    for _ in range(2):
+        compiled(X)
+    assert compiled.tracing_count == 1
+
+
+def test_a_plain_function_of_many_operands_is_walked_for_nothing(walks: list[Any]) -> None:
+    module = define(
+        "import functools\n@functools.lru_cache\ndef g(k): return k + 1.0\n"
+        "import numpy as np\ndef f(x): return x * g(2.0) + np.zeros(3, np.dtype('f8'))"
+    )
+    assert tj.function(module["f"])(X).tolist() == (X * 3.0).tolist()
+    assert not walks
+
+
+def test_what_c_code_keeps_are_numbers() -> None:
+    module = define("import heapq\nlog = []\ndef f(x): heapq.heappush(log, x[0] * 2); return x")
+    tj.function(module["f"])(X)
+    assert module["log"] == [X[0] * 2.0]
+    assert type(module["log"][0]) is np.float64
+
+
+def test_a_tensor_that_a_closure_keeps_becomes_its_number() -> None:
+    kept: Any = None
+
+    def f(x: Any) -> Any:
+        nonlocal kept
+        kept = x * 2.0
+        return kept + x
+
+    tj.function(f)(X)
+    assert type(kept) is np.ndarray
+    assert kept.tolist() == (X * 2.0).tolist()

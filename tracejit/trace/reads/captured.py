@@ -1,0 +1,112 @@
+"""State that a recording reads and changes, found while it runs, where no walk comes before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.guards.access_paths import AccessPath
+from tracejit.trace.guards.conditions import ConditionSet
+from tracejit.trace.guards.contents import memory_of
+from tracejit.trace.guards.reads import is_foreign_module, module_name
+from tracejit.trace.reads.reader import Reader
+from tracejit.trace.recording.before import Before
+from tracejit.trace.recording.mutable_attributes import Attributes, Loan, is_lendable
+from tracejit.trace.structure.draws import refusing_draws
+
+
+class ReadCaptures:
+    """The captures of a recording without a walk, as its reader finds them. What notes cannot tell
+    ends the recording by `Walks`."""
+
+    def __init__(self, reader: Reader, before: Before, attributes: Attributes) -> None:
+        """`before` learns how everything was that is about to be changed; the `attributes` are
+        those that recordings of the function have read. What is lent becomes part of the
+        `loan`."""
+        self.reader = reader
+        self._known = attributes
+        self.loan: Loan | None = None
+        reader.lends = self._lends
+        self.before = before
+        self.labels = reader.labels
+        self.lent: dict[tuple[int, str], tuple[AccessPath, Any]] = {}
+        self.conditions = ConditionSet()
+        self.arrays: dict[int, tuple[str, np.ndarray]] = {}
+        self._walked: list[Captures] = []
+
+    def _lends(self, holder: Any, word: str, value: Any, is_counter: bool) -> bool:
+        """Return whether an attribute is lent from now on; a counter is on its first value."""
+        if is_counter and is_lendable(holder, word, value):
+            self._known.lend(holder, word)
+        found = self._known.lent(holder, word, value)
+        if found is None or is_foreign_module(module_name(type(holder))):
+            return False
+        if self.reader.walks:
+            self.reader.refuse("an attribute that changes, of what is walked")
+        place = AccessPath(holder).own(word)
+        self.lent[id(holder), word] = place, found
+        for guard in found.guards():
+            self.conditions.add(place, guard)
+        assert self.loan is not None
+        self.loan.lend(found)
+        return True
+
+    @property
+    def attributes(self) -> list[tuple[Any, str, Any]]:
+        """The attributes that were assigned, with what they held."""
+        return self.reader.assigned
+
+    def holders(self) -> Iterator[Any]:
+        """The containers and objects that may have been given something new."""
+        yield from self.reader.changed.values()
+        for captures in self._captures():
+            yield from captures.holders()
+
+    def assigned_names(self) -> Iterable[tuple[Any, str]]:
+        """The attributes, globals and variables that were assigned, each in its object, dict or
+        cell."""
+        return self.reader.named
+
+    def does(self, habit: str) -> bool:
+        """Return whether code that has run may "take gradients"."""
+        return habit in self.reader.habits
+
+    def refusing_draws(self, function: str) -> AbstractContextManager[None]:
+        """Raise UnsupportedError if meanwhile NumPy's or Python's own generator was drawn from."""
+        return refusing_draws(function, {})
+
+    def sources_of(self, array: np.ndarray) -> Sequence[tuple[str, np.ndarray]]:
+        """The arrays that were read, with their names, that `array` may be a view of."""
+        known = self.reader.arrays
+        if id(array) in known:
+            return ((self._name(array), array),)
+        memory = memory_of(array)
+        found = [(self._name(one), one) for one in known.values() if memory_of(one) is memory]
+        for captures in self._captures():
+            found += captures.sources_of(array)
+        return found
+
+    def _name(self, array: np.ndarray) -> str:
+        return self.labels.get(id(array), "captured")
+
+    def _captures(self) -> list[Captures]:
+        walks = self.reader.walks.values()
+        return self._walked or [captures for _, captures in walks if captures is not None]
+
+    def settle(self, constants: Iterable[Any]) -> None:
+        """Keep the arrays that were read."""
+        self._walked = self._captures()
+        self.arrays = {id(one): (self._name(one), one) for one in self.reader.arrays.values()}
+        for captures in self._walked:
+            self.arrays |= captures.arrays
+
+    def agree(self, other: Any) -> None:
+        """Compare no more: what was an operand is known."""
+
+    def is_unchanged(self) -> bool:
+        """Return whether everything is as it was."""
+        return self.before.is_unchanged()
