@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.convert.running import define
+from tests.trace.reads.deciding import reads_decide
 from tracejit.specialise.explain import TOO_MANY
 from tracejit.support.errors import ArityError, TracejitError, TracejitWarning
 
@@ -214,3 +217,30 @@ def test_files_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     f = tj.function(lambda x: x * 2.0)
     f(X)
     assert f.cache_info() == (1, 1, 1)
+
+
+def test_what_was_read_is_told_with_what_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = define(
+        """
+        class Model: pass
+        model, gains, other = Model(), [1.0, 2.0], 5.0
+        model.rate, model.name = 2.0, "a"
+        def f(x): return x * model.rate * gains[0] if model.name == "a" else x * other
+        """
+    )
+    compiled = tj.function(module["f"])
+    with reads_decide(monkeypatch):
+        compiled(np.ones(3))
+        told = compiled.explain()
+    pattern = r"kernel 1 tests what it has read, in \d+\.\d\d us: (.*)\."
+    found = re.search(pattern, told)
+    assert found is not None
+    assert found[1].split(", ") == ["model.name", "model.rate", "gains[0]"]
+
+
+def test_many_values_that_were_read_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = {f"rate_{k}": float(k) for k in range(20)}
+    compiled = tj.function(lambda x: x * sum(table.values()))
+    with reads_decide(monkeypatch):
+        compiled(np.ones(3))
+        assert "table['rate_7'] and 12 more." in compiled.explain()

@@ -66,7 +66,7 @@ def guards_of(entry: Entry, words: Callable[[Leaf], str]) -> GuardCosts:
         for path, guard in entry.guard.conditions:
             compared = f" ({bytes_text(guard.bytes)} compared)" if guard.bytes else ""
             reads.append(GuardRow(labels.of(path), f"{_wanted(guard)}{compared}"))
-    return GuardCosts(rows, reads, _seconds_of(entry.guard) if entry.guard is not None else 0.0)
+    return GuardCosts(rows, reads, seconds_of(entry.guard) if entry.guard is not None else 0.0)
 
 
 def _wanted(guard: Guard) -> str:
@@ -87,7 +87,7 @@ def _seconds_of_leaf(entry: Entry, leaf: Leaf) -> float:
     tests = [guard.spelling("value", bind, "value") for guard in entry.guards[leaf.name]]
     test = eval(f"lambda value: {' and '.join(tests) or 'True'}", space)
     value = _stand_in(leaf)
-    return _seconds_of(lambda: test(value)) if tests else 0.0
+    return seconds_of(lambda: test(value)) if tests else 0.0
 
 
 def _stand_in(leaf: Leaf) -> Any:
@@ -97,7 +97,7 @@ def _stand_in(leaf: Leaf) -> Any:
     return np.broadcast_to(np.zeros((), leaf.type.dtype), shape)
 
 
-def _seconds_of(call: Callable[[], object]) -> float:
+def seconds_of(call: Callable[[], object]) -> float:
     """The shortest time that a call takes in a few rounds."""
     best, number = float("inf"), 1
     rounds = 0

@@ -8,11 +8,12 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from types import CodeType, MappingProxyType
+from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from tracejit.compiler.kernel import Kernel
+from tracejit.explorer.guard_costs import seconds_of
 from tracejit.explorer.story import Story
 from tracejit.ops.control.branches import DECIDE
 from tracejit.runtime.dispatch import Entry
@@ -31,6 +32,15 @@ from tracejit.support.errors import TracejitWarning
 from tracejit.support.event_log import log
 from tracejit.trace.arguments.free_dimensions import Axis
 from tracejit.trace.arguments.signature import Call
+from tracejit.trace.guards.guards import (
+    HasKeys,
+    Is,
+    Length,
+    SameBytes,
+    SameText,
+    SameValue,
+    Static,
+)
 from tracejit.trace.recording.reruns import CURE, Closing
 from tracejit.trace.source import places
 
@@ -39,8 +49,14 @@ MEGABYTE = 2**20
 # So many of an array and as many of its copy: what memory gives one thread.
 BYTES_IN_A_MILLISECOND = 10 * MEGABYTE
 MOST_LINES = 4
+MOST_VALUES = 8
 NO_NAME = "what it reads"
 GONE = "a kernel that is gone"
+
+
+_VALUES = (Is, Static, SameValue, SameText, SameBytes, Length, HasKeys)
+_CODE = (CodeType, FunctionType, BuiltinFunctionType, ModuleType, type, type(None))
+"""Objects that programs are made of, which seldom change."""
 
 
 class CacheInfo(NamedTuple):
@@ -68,6 +84,23 @@ def contents_compared(entry: Entry, kernel: str) -> Iterator[str]:
             "To save that: tj.function(freeze=True), or make it read-only, .setflags(write=False), "
             "or pass it as an argument, or hold it in a tj.Variable."
         )
+
+
+def values_tested(entry: Entry, kernel: str) -> Iterator[str]:
+    """The values that a kernel depends on because its function has read them, and the time that
+    all tests of what was read take."""
+    if entry.guard is None or newest_recording(entry).reads is None:
+        return
+    labels = entry.guard.labels(labels_of(entry.call))
+    read = [one for one in entry.guard.conditions if not isinstance(one.guard.wanted, _CODE)]
+    of = [labels.of(one.path) for one in read if type(one.guard) in _VALUES]
+    known = dict.fromkeys(name.removeprefix("the global ") for name in of)
+    names = [x for x in known if not any(y.startswith((f"{x}.", f"{x}[")) for y in known)]
+    if names:
+        more = f" and {len(names) - MOST_VALUES} more" if len(names) > MOST_VALUES else ""
+        cost = f"{1e6 * seconds_of(entry.guard):.2f} us"
+        told = ", ".join(names[:MOST_VALUES]) + more
+        yield f"At each call {kernel} tests what it has read, in {cost}: {told}."
 
 
 def traces_recorded(entry: Entry, kernel: str) -> Iterator[str]:
@@ -254,7 +287,7 @@ class History:
 
     def _notes(self, entry: Entry, kernel: Kernel) -> Iterator[str]:
         """Explain what else there is to know of a kernel and its entry."""
-        for note in (traces_recorded, loops_recorded, contents_compared):
+        for note in (traces_recorded, loops_recorded, values_tested, contents_compared):
             yield from note(entry, self._number(kernel))
 
     def foresee(self, call: Call, static: Mapping[str, str]) -> str:
