@@ -23,6 +23,7 @@ from types import (
     FunctionType,
     MethodDescriptorType,
     MethodType,
+    ModuleType,
     WrapperDescriptorType,
 )
 from typing import Any, Protocol
@@ -317,14 +318,25 @@ def _held_by(thing: Any) -> Iterator[Any]:
 
 
 def _objects_of(function: FunctionType) -> Iterator[Any]:
+    """The objects that a function encloses, has as defaults or finds as globals, but for modules of
+    libraries: they hold thousands, none of the user's."""
     for cell in function.__closure__ or ():
         with suppress(ValueError):  # an empty one
             yield cell.cell_contents
     yield from function.__defaults__ or ()
     names = function.__globals__
     for name in function.__code__.co_names:
-        if name in names:
+        if name in names and not _is_library(names[name]):
             yield names[name]
+
+
+def _is_library(value: Any) -> bool:
+    """Return whether a value is a module that was installed, or is a part of Python."""
+    if type(value) is not ModuleType:
+        return False
+    filename = getattr(value, "__file__", None)
+    is_of_python = value.__name__.partition(".")[0] in sys.stdlib_module_names
+    return filename is None or is_of_python or is_installed_file(filename)
 
 
 def _is_of_library(called: Any) -> bool:
