@@ -29,6 +29,7 @@ PROGRAMS = {
     "module": "return inv(np.eye(2) * x[1])[0, 0] + np.linalg.det(np.eye(2) * x[0])",
     "asked": "return x[0] if isinstance(x, np.ndarray) else 0.0",
     "comprehension": "return sum([e(v) for v in [x[0], x[1]]])",
+    "one module": "import numpy as other; return x[0] if other is np else 0.0 * x[0]",
     "handed": "return sum(map(math.sin, [x[0], x[1]]))",
 }
 

@@ -985,6 +985,18 @@ def test_an_index_that_needs_a_value_is_no_write_into_a_plain_array() -> None:
         tj.function(f)(np.arange(3.0))
 
 
+def by_tape(f: Any) -> Any:
+    """The gradient of a function on a tape inside."""
+
+    def taped(t: Any) -> Any:
+        with tj.GradientTape() as tape:
+            tape.watch(t)
+            y = f(t)
+        return tape.gradient(y, t)
+
+    return taped
+
+
 def test_converted_an_array_that_the_function_makes_is_filled() -> None:
     def fills(t: Any) -> Any:
         h = np.zeros(2)
@@ -992,12 +1004,7 @@ def test_converted_an_array_that_the_function_makes_is_filled() -> None:
         h[1:] += t[:1]
         return np.sum(h**2)
 
-    def taped(t: Any) -> Any:
-        with tj.GradientTape() as tape:
-            tape.watch(t)
-            y = fills(t)
-        return tape.gradient(y, t)
-
+    taped = by_tape(fills)
     t = np.array([1.0, 2.0])
     assert tj.function(fills)(t) == fills(t) == 10.0
     for gradient in (tj.grad(fills), tj.function(taped)):
@@ -1012,12 +1019,7 @@ def test_a_write_into_a_plain_array_names_the_cure(mode: str) -> None:
         h[0], h[1] = t[0], t[0] * t[1]
         return np.sum(h**2)
 
-    def taped(t: Any) -> Any:
-        with tj.GradientTape() as tape:
-            tape.watch(t)
-            y = fills(t)
-        return tape.gradient(y, t)
-
+    taped = by_tape(fills)
     calls = {"recorded": tj.grad(fills), "tape in a function": tj.function(taped)}
     with pytest.raises(InPlaceError, match=r"import tracejit\.numpy"):
         calls.get(mode, lambda x: taped(tj.constant(x)))(np.array([1.0, 2.0]))

@@ -20,16 +20,16 @@ _FUNCTIONS = (FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum))
 
 
 class SeenModule(ModuleType):
-    """A module with the functions that converted code would call; all else is the module's own."""
+    """A module whose functions and modules are what is shown of them; all else is its own."""
 
-    def __init__(self, module: ModuleType, convert: Callable[[Any], Any]) -> None:
+    def __init__(self, module: ModuleType, shown: Callable[[Any], Any]) -> None:
         """Show `module`."""
         super().__init__(module.__name__)
-        object.__setattr__(self, "_seen", (module, convert))
+        object.__setattr__(self, "_seen", (module, shown))
 
     def __getattribute__(self, name: str) -> Any:
-        module, convert = object.__getattribute__(self, "_seen")
-        return _shown(getattr(module, name), convert)
+        module, shown = object.__getattribute__(self, "_seen")
+        return shown(getattr(module, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(object.__getattribute__(self, "_seen")[0], name, value)
@@ -39,18 +39,28 @@ class SeenModule(ModuleType):
 
 
 def seen_by(convert: Callable[[Any], Any]) -> See:
-    """The names of code whose functions are converted by `convert`."""
+    """The names of code whose functions are converted by `convert`; modules are shown, and code is
+    looked at, once each."""
+    modules: dict[int, tuple[ModuleType, SeenModule]] = {}
+    calls: dict[tuple[int, str], tuple[CodeType, bool]] = {}
+
+    def shown(value: Any) -> Any:
+        kind = type(value)
+        if kind is not ModuleType:
+            return convert(value) if kind in _FUNCTIONS else value
+        if value.__name__.partition(".")[0] == "tracejit":
+            return value
+        if id(value) not in modules:
+            modules[id(value)] = value, SeenModule(value, shown)
+        return modules[id(value)][1]
 
     def see(code: CodeType, name: str, value: Any) -> Any:
-        if isinstance(value, type):
-            return convert(value) if value in RULES and only_called(code, name) else value
-        return _shown(value, convert)
+        if not isinstance(value, type):
+            return shown(value)
+        if value not in RULES:
+            return value
+        if (id(code), name) not in calls:
+            calls[id(code), name] = code, only_called(code, name)
+        return convert(value) if calls[id(code), name][1] else value
 
     return see
-
-
-def _shown(value: Any, convert: Callable[[Any], Any]) -> Any:
-    kind = type(value)
-    if kind is ModuleType and value.__name__.partition(".")[0] != "tracejit":
-        return SeenModule(value, convert)
-    return convert(value) if kind in _FUNCTIONS else value
