@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 from tests.rows import each_row
-from tests.support.compare import same_for_each
+from tests.support.compare import assert_same, same_for_each
 
 TABLE = np.array([0.5, 1.5, 2.5, 3.5])
 
@@ -178,3 +178,16 @@ def test_arguments_that_numpy_does_not_take_raise_as_there(call: Callable[[Any],
 def test_a_masked_array_from_outside_stays_masked() -> None:
     same_for_each(lambda x: x + np.asanyarray(MASKED).sum(), ROWS, ROWS + 1.0)
     same_for_each(lambda x: x + np.array(MASKED, subok=True).sum(), ROWS, ROWS + 1.0)
+
+
+def test_a_shape_may_be_an_array() -> None:
+    def f(x: Any) -> Any:
+        shape = np.asarray(x.shape)
+        shape[0] = 2
+        y = np.zeros(shape)
+        y[0] = x[1]
+        return np.sum(y * y) + np.sum(np.full(shape, x[0]))
+
+    x = np.array([0.5, 2.0, 3.0])
+    assert tj.function(f)(x) == f(x)
+    assert_same(tj.grad(f)(x), np.array([2.0, 4.0, 0.0]))

@@ -104,8 +104,8 @@ def size_of(size: Any) -> Any:
 
 
 def shape_of(shape: Any) -> Shape:
-    """A shape given as a number or a sequence."""
-    if is_recorded(shape) and shape.ndim == 1:
+    """A shape given as a number, a sequence or an array."""
+    if (is_recorded(shape) or isinstance(shape, np.ndarray)) and shape.ndim == 1:
         shape = known(shape, "shape").tolist()
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
     return tuple(size_of(size) for size in sizes)
