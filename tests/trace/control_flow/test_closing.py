@@ -663,6 +663,24 @@ def test_a_variable_that_settles_after_the_first_trip() -> None:
         assert has_while(kernel.source)
 
 
+def test_two_python_numbers_of_the_first_trip_make_a_third() -> None:
+    """A step that reads one of them computes a scalar; one that reads both, a Python number."""
+
+    def smoothed(x: Any, v: Any) -> Any:
+        total, gap, is_above = 0, 0.5, False
+        while x >= 1.0:
+            gap = abs(total - gap)
+            is_above = gap > total
+            total = total + np.sum(v)
+            x = x / 2.0 - 0.01
+        return gap, is_above, total
+
+    recorded, values = tj.function(smoothed), np.array([0.3, 0.2])
+    for number in (5.0, 1.6, 0.5, 3.0):
+        found, wanted = recorded(np.float64(number), values), smoothed(np.float64(number), values)
+        assert [*map(repr, found)] == [*map(repr, wanted)]
+
+
 def test_a_number_that_some_steps_assign_is_what_python_has() -> None:
     def clamped(x: Any) -> Any:
         best, low = 0, x

@@ -364,13 +364,16 @@ class OpenLoop:
         """Make sure that it makes no difference to a step whether a variable is a scalar or the
         number that it may be instead. Where it is either after the loop, a flag is carried."""
         leaves = self.root.leaves()
-        for name, other in self.others.items():
-            one, kind = self.inputs[name], self._type_after(name, other)
+        kinds = {self.inputs[name]: self._type_after(name, x) for name, x in self.others.items()}
+        is_alike = all(reads_alike(node, kinds) for node in self.inside)
+        for name in self.others:
+            one = self.inputs[name]
             given = [
                 value for leaf in leaves for key, value in leaf.named(self.inputs) if key != name
             ]
-            if one in given or not all(reads_alike(node, one, kind) for node in self.inside):
-                self._begin_later(f"{name} is {kind!r} at some steps and {one.type!r} at others")
+            if one in given or not is_alike:
+                reason = f"{name} is {kinds[one]!r} at some steps and {one.type!r} at others"
+                self._begin_later(reason)
         for name in self.others:
             if not self.parts and all(leaf.forms[name] for leaf in leaves):
                 continue

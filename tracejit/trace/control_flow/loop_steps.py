@@ -82,11 +82,17 @@ def is_same(one: Any, other: Any) -> bool:
     return kind is not None and kind is type_of(other) and repr(one) == repr(other)
 
 
-def reads_alike(node: Node, one: Value, other: ArrayType) -> bool:
-    """Return whether a node computes the same where an operand, a scalar, is of the `other` type:
-    a Python number or a 0-d array."""
-    if not any(operand is one for operand in node.operands):
+def reads_alike(node: Node, others: Mapping[Value, ArrayType]) -> bool:
+    """Return whether a node computes the same where an operand, a scalar, is of its type in
+    `others`: a Python number or a 0-d array. Two of them may be such at once, which gives another
+    Python number: no node reads two."""
+    read = {operand for operand in node.operands if operand in others}
+    if not read:
         return True
+    if len(read) > 1:
+        return False
+    (one,) = read
+    other = others[one]
     kinds = [operand.type for operand in node.operands if operand.type.form != "weak"]
     is_alone = len(kinds) == sum(operand is one for operand in node.operands)
     dtypes = (one.type.dtype, np.dtype(bool))
