@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.debug.stepping import OWN, on_one_line
+from tracejit.debug.stepping import OWN, PastGuards, on_one_line
+from tracejit.trace.guards.conditions import TEXT_OF_GUARD
 
 SCALE = 2.0
 
@@ -34,7 +35,7 @@ class Steps(bdb.Bdb):
 
     def stop(self, frame: Any) -> None:
         name = str(frame.f_globals.get("__name__"))
-        if name != __name__:
+        if name != __name__ or frame.f_code.co_filename == TEXT_OF_GUARD:
             self.stops.append(f"{name} {frame.f_code.co_name}")
         if name.startswith("tracejit.kernels."):
             self.set_quit()
@@ -51,10 +52,14 @@ class Steps(bdb.Bdb):
         self.stop(frame)
 
 
-def steps(f: Any, skip: Any = None) -> list[str]:
+class StepsPastChecks(PastGuards, Steps):
+    """The same in a debugger that skips all but kernels."""
+
+
+def steps(f: Any, debugger: Steps) -> list[str]:
     """The stops of `step` from a warm call to the kernel."""
     f(X, W)
-    debugger, before = Steps(skip), sys.gettrace()
+    before = sys.gettrace()
     try:
         debugger.set_trace()
         f(X, W)
@@ -67,13 +72,13 @@ def steps(f: Any, skip: Any = None) -> list[str]:
 
 @pytest.mark.parametrize("transform", [tj.function, tj.grad, tj.value_and_grad])
 def test_one_step_leads_to_the_kernel(transform: Any) -> None:
-    (stop,) = steps(transform(tj.function(loss, cache=False)), OWN)
+    (stop,) = steps(transform(tj.function(loss, cache=False)), StepsPastChecks(OWN))
     assert stop.startswith("tracejit.kernels.loss")
 
 
 def test_plain_pdb_takes_few_steps() -> None:
     """A call and a line for each frame, and the return of the guard's."""
-    found = steps(tj.value_and_grad(tj.function(loss, cache=False)))
+    found = steps(tj.value_and_grad(tj.function(loss, cache=False)), Steps())
     assert len(found) == 8
     assert found[-1].startswith("tracejit.kernels.loss")
 

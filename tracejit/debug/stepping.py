@@ -6,8 +6,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any, TypeVar, cast
+
+from tracejit.trace.guards.conditions import TEXT_OF_GUARD
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -42,9 +44,18 @@ def run_in_pdb(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
     return _debugger().runcall(function, *arrays)
 
 
+class PastGuards:
+    """What a debugger inherits to pass guards: they run among the globals of what they read."""
+
+    def stop_here(self, frame: FrameType) -> bool:
+        """Return whether to stop in a frame."""
+        is_guard = frame.f_code.co_filename == TEXT_OF_GUARD
+        return not is_guard and super().stop_here(frame)  # type: ignore[misc, no-any-return]
+
+
 def _debugger() -> Any:
     """A pdb that skips tracejit."""
-    return import_module("pdb").Pdb(skip=OWN)
+    return type("Debugger", (PastGuards, import_module("pdb").Pdb), {})(skip=OWN)
 
 
 def on_one_line(function: F) -> F:

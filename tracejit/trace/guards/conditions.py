@@ -32,6 +32,9 @@ from tracejit.trace.guards.guards import (
     same_value,
 )
 
+TEXT_OF_GUARD = "<tracejit guard>"
+"""The file of a guard's code, as tracebacks and debuggers name it."""
+
 
 class Condition(NamedTuple):
     """A guard of the value that an access path reads."""
@@ -188,7 +191,7 @@ class ConditionSet:
 def _code(text: str) -> CodeType:
     """The code of a guard. Objects are in it by name, so a function that is recorded once more
     mostly has the same."""
-    return compile(text, "<tracejit guard>", "exec")
+    return compile(text, TEXT_OF_GUARD, "exec")
 
 
 def contents_of(thing: Any) -> HasContents:

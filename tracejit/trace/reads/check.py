@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
-from tracejit.trace.guards.conditions import Condition, Guards
+from tracejit.trace.guards.conditions import TEXT_OF_GUARD, Condition, Guards
 from tracejit.trace.guards.guards import HasContents
 from tracejit.trace.reads.calls import NAME
 
@@ -70,5 +70,5 @@ def _function(
 def _code(text: str) -> CodeType:
     """The code of a guard. Objects are in it by name, so a function that is recorded once more
     mostly has the same."""
-    module = compile(text, "<tracejit guard>", "exec")
+    module = compile(text, TEXT_OF_GUARD, "exec")
     return next(one for one in module.co_consts if type(one) is CodeType)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import inspect
 import operator
 import os
 import sys
@@ -26,6 +27,10 @@ from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.tensor.tensor import TENSORS
 
 _NEW = frozenset((list, dict, set, sorted))
+_OF_TYPES = (
+    callable, inspect.isclass, inspect.isfunction, inspect.ismethod, inspect.isbuiltin,
+    inspect.ismodule, inspect.isgenerator,
+)  # fmt: skip
 _ANSWER = PathStep(
     lambda held, asked: asked[0](held, asked[1]),
     lambda held, asked, bind: f"{bind(asked[0])}({held}, {bind(asked[1])})",
@@ -127,6 +132,11 @@ def _asked(reads: Calls, ask: Any, word: str, o: Any, classes: Any) -> bool:
 def _type(reads: Calls, o: Any, /, *more: Any, **kwargs: Any) -> Any:
     reads.note_type(o)
     return type(o, *more, **kwargs) if more else _recorded(type)(o)
+
+
+def _by_type(question: Callable[[Any], bool]) -> Any:
+    """The rule of a question about an object that its class alone answers."""
+    return lambda reads, o, /: question(reads.note_type(o) or o)
 
 
 def _partial(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
@@ -262,7 +272,7 @@ RULES: dict[Any, Callable[..., Any]] = {
     dir: _dir,
     dict: _dict,
     id: lambda reads, o, /: reads.identity(o),
-    callable: lambda reads, o, /: callable(reads.note_type(o) or o),
+    **{one: _by_type(one) for one in _OF_TYPES},
     functools.partial: _partial,
     os.getenv: _environment,
     copy.copy: _copied(copy.copy),
