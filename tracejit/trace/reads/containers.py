@@ -350,8 +350,8 @@ class Containers(Attributes):
         return o
 
     def text(self, o: Any, /) -> Any:
-        """Announce that Python makes text of an object."""
-        self.shows = True
+        """Announce that Python makes text of an object: of arrays, by NumPy's print options."""
+        self.shows = self.shows or not (type(o) in ATOMS or isinstance(o, type))
         self.hand(o)
         return o
 

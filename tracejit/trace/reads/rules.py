@@ -200,9 +200,8 @@ def _by_method(builtin: Callable[..., Any], *words: str) -> Any:
             method = reads.special(args[0], word)
             if method is not None:
                 return reads.called(method)(*args, **kwargs)
-        reads.shows = reads.shows or builtin in (str, repr, format)
         for one in args:
-            reads.hand(one)
+            reads.text(one) if builtin in (str, repr, format) else reads.hand(one)
         return recorded(*args, **kwargs)
 
     return rule
