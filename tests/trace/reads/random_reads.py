@@ -196,7 +196,8 @@ def text_of(seed: int, writes: bool) -> str:
     for _ in range(pick.randrange(1, 6)):
         lines += ["    try:", textwrap.indent("\n".join(statement(pick, writes)), "        ")]
         lines += ["    except Exception as e: t = t + 100.0 + len(type(e).__name__)"]
-    return HEAD + "\n".join([*lines, "    return x * t", ""])
+    answer = f"x * t, {pick.path()}" if pick.random() < 0.2 else "x * t"
+    return HEAD + "\n".join([*lines, f"    return {answer}", ""])
 
 
 class World(NamedTuple):

@@ -588,6 +588,24 @@ def h(o, x): return x * o.k
 def f(x): return h(a, x)
 --> a.k = 3.0
 --> b = a; b.k = 9.0
+== returned
+l = [[1.0, 2.0]]; d = {'k': (l, 3.0)}
+def f(x): return x * 2, d
+--> d['k'][0][0][1] = 5.0
+--> l.append(4.0)
+--> d['n'] = 1.0
+--> !unused = 2
+== returned_dataclass
+@dataclasses.dataclass
+class D: k: float
+d = D([1.0])
+def f(x): return x * 2, [d], d.k
+--> d.k.append(2.0)
+== returned_array
+l = [np.ones(2), 'a']
+def f(x): return x * 2, l
+--> l[0][1] = 5.0
+--> l[1] = 'b'
 == weakref
 import weakref
 class A: k = 2.0

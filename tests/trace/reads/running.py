@@ -40,10 +40,21 @@ def recorded(function: Callable[..., Any], *arguments: Any) -> Recorded:
 def outcome_of(function: Callable[..., Any], *arguments: Any) -> Any:
     """The bytes of what a function answers, or the class of what it raises."""
     try:
-        answer = np.asarray(function(*arguments))
+        answer = function(*arguments)
     except ERRORS as error:
         return type(error).__name__
-    return answer.dtype.str, answer.shape, answer.tobytes()
+    return image_of(answer)
+
+
+def image_of(answer: Any, depth: int = 0) -> Any:
+    """What two answers share that are the same to the bit; of other objects their class."""
+    if isinstance(answer, (list, tuple, dict)) and depth < 8:
+        inside = [*answer.items()] if isinstance(answer, dict) else answer
+        return type(answer).__name__, [image_of(one, depth + 1) for one in inside]
+    if isinstance(answer, np.ndarray | np.generic | bool | int | float | str):
+        array = np.asarray(answer)
+        return array.dtype.str, array.shape, array.tobytes()
+    return type(answer).__name__
 
 
 class Step(NamedTuple):

@@ -98,6 +98,18 @@ def test_attributes_that_change_are_read_at_each_call(name: str, text: str, most
     assert len(compiled.kernels) == most
 
 
+def test_a_kernel_keeps_no_object_alive_that_a_weak_reference_led_to() -> None:
+    module = define(HEAD + "import weakref\nr = weakref.ref(m)\ndef f(x): return x * r().rate\n")
+    compiled = tj.function(module["f"])
+    for rate in (0.5, 0.25):
+        module["m"].rate = rate
+        np.testing.assert_array_equal(compiled(X), X * rate)
+    module["m"] = None
+    assert module["r"]() is None
+    with pytest.raises(AttributeError):
+        compiled(X)
+
+
 @each_row(
     "text",
     [

@@ -39,7 +39,10 @@ class ReadCaptures:
         self._walked: list[Captures] = []
 
     def _lends(self, holder: Any, word: str, value: Any, is_counter: bool) -> bool:
-        """Return whether an attribute is lent from now on; a counter is on its first value."""
+        """Return whether an attribute is lent from now on; a counter is on its first value. An
+        object that only a weak reference led to is not kept alive by a kernel."""
+        if id(holder) in self.reader.paths:
+            return False
         if is_counter and is_lendable(holder, word, value):
             self._known.lend(holder, word)
         found = self._known.lent(holder, word, value)

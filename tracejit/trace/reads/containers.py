@@ -29,6 +29,7 @@ from tracejit.trace.reads.attributes import IN_CLASS, Attributes, lookup
 from tracejit.trace.reads.notes import ALL, MISSING, OF_THREADS, is_plain, is_users
 from tracejit.trace.recording.mutable_attributes import NUMBERS, dict_of
 from tracejit.trace.structure.sparse_products import is_sparse
+from tracejit.trace.structure.trees import keys_of
 from tracejit.trace.tensor.tensor import TENSORS
 
 MEMBER = PathStep(
@@ -160,6 +161,19 @@ class Containers(Attributes):
         for element in (*keys, *elements):
             if type(element) not in ATOMS:
                 self.hand(element, mixed, depth + 1)
+
+    def returned(self, o: Any, depth: int = 0) -> None:
+        """Note what is in a result: a kernel makes containers anew. Arrays may be arguments of its,
+        and other objects are answered as they are."""
+        kind = type(o)
+        if is_plain(kind) or (kind is not np.ndarray and keys_of(o) is None):
+            return
+        if kind not in CONTAINERS or depth > _DEEPEST:
+            self.hand(o, mixed=True)
+            return
+        self.whole(o)
+        for element in o.values() if isinstance(o, KEYED) else o:
+            self.returned(element, depth + 1)
 
     def note_environment(self) -> None:
         """Note the variables of the environment."""

@@ -71,7 +71,14 @@ class Reader(Calls):
             self.walk_rule(rule)
         self.given(arguments)
         self.learn(python)
-        return self.call(python)
+        converted = self.call(python)
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            result = converted(*args, **kwargs)
+            self.returned(result)
+            return result
+
+        return function
 
     def guard(self) -> Guards | None:
         """All that was read, as one function; None where nothing was."""
