@@ -11,6 +11,7 @@ python -m tests.trace.reads.random_reads COUNT [SEED]    so many programs, with 
 from __future__ import annotations
 
 import contextlib
+import copy
 import random
 import sys
 import textwrap
@@ -22,7 +23,7 @@ import numpy as np
 
 import tracejit as tj
 from tests.convert.running import define
-from tests.trace.reads.running import ERRORS, Recorded, outcome_of, recorded
+from tests.trace.reads.running import ERRORS, Recorded, outcome_of, recorded, serving
 from tracejit.support.errors import TracejitError
 from tracejit.trace.capture.captures import Captures
 
@@ -236,7 +237,7 @@ class World(NamedTuple):
         pick = random.Random(seed)
         space, o = self.space, pick.choice(self.objects)
         cls, name = space[pick.choice("ABC")], pick.choice(NAMES)
-        match pick.randrange(18):
+        match pick.randrange(22):
             case 0 | 1 | 2:
                 setattr(o, name, value(pick, self.objects))
             case 3:
@@ -272,8 +273,32 @@ class World(NamedTuple):
                     o.__class__ = pick.choice(kinds)
             case 16:
                 space["A"].prop = property(lambda self: 4.5)
+            case 17 | 18 | 19 | 20:
+                self._rebuild(pick)
             case _:
                 space["o"] = o
+
+    def _rebuild(self, pick: random.Random) -> None:
+        """Put an equal object, built anew, where one was, and mostly change something in it."""
+        holder = pick.choice([self.space, *map(vars, self.objects), *self.containers()])
+        words = ["o", "l", "d", "p", "w", "g0", "g1", "g2"]
+        if holder is not self.space:
+            words = [*holder] if isinstance(holder, dict) else [*range(len(holder))]
+        kept = [word for word in words if not isinstance(holder[word], bool | int | float | str)]
+        if not kept:
+            return
+        word = pick.choice(kept)
+        holder[word] = new = copy.copy(holder[word])
+        if isinstance(new, list | dict) and new and pick.random() < 0.3:
+            new[pick.choice([*new] if isinstance(new, dict) else [0, -1])] = value(pick, [])
+        elif isinstance(new, self.space["A"]) and pick.random() < 0.3:
+            setattr(new, pick.choice(NAMES), value(pick, self.objects))
+        elif isinstance(new, np.ndarray) and pick.random() < 0.3:
+            new[0] += 1
+        if pick.random() < 0.2:
+            self.space["get"], self.space["put"] = self.space["made"](
+                self.space["get"].__closure__[1].cell_contents, self.space["l"]
+            )
 
     def _change_container(self, pick: random.Random) -> None:
         one, new = pick.choice(self.containers()), value(pick, self.objects)
@@ -324,7 +349,7 @@ def compare(seed: int, calls: int = 10, writes: bool = True, walks: bool = False
             mine.change(change)
         python = outcome_of(twin.space["f"], x)
         walk_holds = walks and last is not None and last[1]()
-        kernel = next((one for one in kernels if one.holds()), None)
+        kernel = serving(kernels)
         if kernel is None:
             walk = _walk_of(mine.space["f"]) if walks else None
             kernel = recorded(mine.space["f"], x)

@@ -615,6 +615,171 @@ def f(x): return x * r().k
 --> !a.z = 5.0
 """
 
+REBUILT = """
+== two_places
+class A:
+    def __init__(self, k): self.k = k
+a = A(2.0); l = [a]
+def f(x): return x * a.k + l[0].k
+--> a = A(2.0)
+--> l[0].k = 5.0
+--> a.k = 7.0
+== element_of_a_tuple
+class A:
+    def __init__(self, k): self.k = k
+a = A(2.0); t = (a, 1.0)
+def f(x): return x * a.k + t[0].k
+--> a = A(2.0)
+--> t[0].k = 5.0
+--> t = (A(2.0), 1.0)
+--> t[0].k = 6.0
+--> a.k = 7.0
+== by_a_method
+class A:
+    def __init__(self, k): self.k = k
+    def m(self, x): return x * self.k
+a = A(2.0); call = a.m
+def f(x): return call(x) + a.k
+--> a = A(2.0)
+--> call.__self__.k = 3.0
+--> a.k = 4.0
+== key
+class A: pass
+a = A(); d = {a: 2.0}
+def f(x): return x * d[a]
+--> a = A()
+--> d = {a: 3.0}
+== key_made
+class A: pass
+a, b = A(), A()
+def f(x): return x * {a: 2.0}.get(b, 5.0)
+--> b = a
+--> b = A()
+== key_of_a_function
+def made(): return lambda: 2.0
+h, g = made(), made()
+def f(x): return x * {h: 2.0}.get(g, 5.0)
+--> g = h
+--> g = made()
+== key_in_a_tuple
+class A: pass
+a = A(); d = {(a, 1): 2.0}
+def f(x): return x * d[a, 1]
+--> a = A()
+--> d = {(a, 1): 3.0}
+== element_of_a_set
+class A: pass
+a = A(); a.k = 2.0; s = {a}
+def f(x): return x * sum(v.k for v in s) + a.k
+--> a = A(); a.k = 2.0
+--> [*s][0].k = 5.0
+--> a.k = 7.0
+== in_a_set
+class A: pass
+a = A(); s = {a}
+def f(x): return x * (2.0 if a in s else 3.0)
+--> a = A()
+--> s.add(a)
+== identity
+class A: pass
+a, b = A(), A()
+def f(x): return x * (2.0 if a is b else 3.0)
+--> b = a
+--> a = A()
+== not_none
+class A: k = 2.0
+a = A()
+def f(x): return x if a is None else x * a.k
+--> !a = A()
+--> a.k = 3.0
+--> a = None
+== shared_cell
+def made(k):
+    def get(): return k
+    def put(v):
+        nonlocal k
+        k = v
+    return get, put
+get, put = made(2.0)
+def f(x): return x * get()
+--> put(3.0)
+--> !get = made(3.0)[0]
+--> !put(5.0)
+--> put = made(5.0)[1]; get = made(4.0)[0]
+== two_functions_of_a_cell
+def made(k):
+    def get(): return k
+    def double(): return 2 * k
+    def put(v):
+        nonlocal k
+        k = v
+    return get, double, put
+get, double, put = made(2.0)
+def f(x): return x * get() + double()
+--> get = made(2.0)[0]
+--> put(7.0)
+== function_with_a_default
+def made(k):
+    def h(x, y=k): return x * y
+    return h
+h = made([2.0])
+def f(x): return h(x, [1.0])[0] if False else h(x, 3.0) + h(x, h.__defaults__[0][0])
+--> !h = made([2.0])
+--> h = made([4.0])
+== aliased_afterwards
+l, m = [1.0], [1.0]
+def f(x):
+    l.append(2.0)
+    return x * len(m)
+--> m = l
+--> m = [1.0]
+== rebuilt_then_changed
+class L:
+    def __init__(self, w): self.w = w
+net = types.SimpleNamespace(layers=[L([1.0, 2.0]), L([3.0, 4.0])])
+def f(x): return x * sum(l.w[1] for l in net.layers)
+--> !net.layers[0] = L([9.0, 2.0])
+--> net.layers[0].w[1] = 8.0
+--> !net = types.SimpleNamespace(layers=[L([0.0, 8.0]), L([0.0, 4.0])])
+--> net.layers.append(L([0.0, 1.0]))
+--> net.layers[2].w = [5.0, 6.0]
+== another_class
+class A: k = 2.0
+class B(A): pass
+a = A()
+def f(x): return x * a.k
+--> a = B()
+--> B.k = 3.0
+--> a = A()
+--> del A.k; B.k = 2.0
+== dict_of_lists
+d = {'a': [1.0, 2.0], 'b': {'c': 3.0}}
+def f(x): return x * d['a'][0] + d['b']['c']
+--> !d = {'a': [1.0], 'b': {'c': 3.0, 'e': 0.0}}
+--> d['b'] = {}
+--> d = {'a': [2.0], 'b': {'c': 3.0}}
+== array_rebuilt
+w = np.array([1.0, 2.0]); o = types.SimpleNamespace(w=np.ones(2))
+def f(x): return x * float(w[1]) + float(np.sum(o.w))
+--> !w = np.array([1.0, 2.0])
+--> w[1] = 5.0
+--> !o.w = o.w.copy()
+--> o.w = np.ones(3)
+--> w = np.array([1, 5])
+== arrays_of_one_memory
+w = np.array([1.0, 2.0]); v = w[1:]
+def f(x): return x * float(w[1]) + float(v[0])
+--> v = w[:1]
+--> w[1] = 5.0
+== weakly_too
+class A: pass
+a = A(); a.k = 2.0; r = weakref.ref(a); kept = [a]
+def f(x): return x * a.k + r().k
+--> a = A(); a.k = 2.0
+--> kept[0].k = 5.0
+--> a.k = 7.0
+"""
+
 FUNCTIONS_AND_ARRAYS = """
 == namedtuple
 C = collections.namedtuple('C', 'k z')
@@ -1111,4 +1276,4 @@ def f(x): return one(x) + two(x)
 --> put_two(6.0)
 """
 
-PROGRAMS = programs_in(CONTAINERS + OBJECTS + FUNCTIONS_AND_ARRAYS + TRAPS)
+PROGRAMS = programs_in(CONTAINERS + OBJECTS + REBUILT + FUNCTIONS_AND_ARRAYS + TRAPS)

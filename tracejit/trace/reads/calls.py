@@ -405,6 +405,7 @@ class Calls(Containers):
         """`tj.callback`, whose function runs after the recording, and reads only then."""
 
         def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+            self.goes_by_identity = True
             for one in (*args, *kwargs.values()):
                 self.hand(one, mixed=True)
             return f(function, *args, **kwargs)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
+from tracejit.trace.guards.access_paths import AccessPath
 from tracejit.trace.guards.conditions import TEXT_OF_GUARD, Condition, Guards
 from tracejit.trace.guards.guards import HasContents
 from tracejit.trace.reads.calls import NAME
@@ -26,16 +27,20 @@ def compiled(conditions: Iterable[Condition]) -> Guards | None:
         return None
     groups: dict[int, tuple[dict[str, Any], list[Condition]]] = {}
     last: list[Condition] = []
-    for condition in found:
-        if condition.path.step is NAME:
-            space = condition.path.root
-            groups.setdefault(id(space), (space, []))[1].append(condition)
-    rest = groups[next(iter(groups))][1] if groups else []
-    for condition in found:
-        if isinstance(condition.guard, HasContents):
+    spaces = [_space_of(condition.path) for condition in found]
+    for space in spaces:
+        if space is not None:
+            groups.setdefault(id(space), (space, []))
+    rest: list[Condition] = []
+    for condition, space in zip(found, spaces, strict=True):
+        if space is not None:
+            groups[id(space)][1].append(condition)
+        elif isinstance(condition.guard, HasContents):
             last.append(condition)
-        elif condition.path.step is not NAME:
+        else:
             rest.append(condition)
+    if groups:
+        next(iter(groups.values()))[1].extend(rest)
     if not groups:
         groups[0] = {"__name__": __name__}, rest
     holds: Callable[[], bool] | None = None
@@ -43,6 +48,15 @@ def compiled(conditions: Iterable[Condition]) -> Guards | None:
         holds = _function(space, [*tests, *(last if number == 0 else [])], holds)
     assert holds is not None
     return Guards(holds, tuple(found))
+
+
+def _space_of(path: AccessPath) -> dict[str, Any] | None:
+    """The globals among which a path begins with a name."""
+    while path.step is not None:
+        if path.step is NAME:
+            return path.root  # type: ignore[no-any-return]
+        path = path.held
+    return None
 
 
 def _function(

@@ -26,7 +26,15 @@ from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.guards.guards import Equal, HasKeys, Length
 from tracejit.trace.guards.reads import answers_once
 from tracejit.trace.reads.attributes import IN_CLASS, Attributes, lookup
-from tracejit.trace.reads.notes import ALL, MISSING, OF_THREADS, is_plain, is_users
+from tracejit.trace.reads.notes import (
+    ALL,
+    MISSING,
+    OF_THREADS,
+    Identity,
+    is_plain,
+    is_users,
+    key_of,
+)
 from tracejit.trace.recording.mutable_attributes import NUMBERS, dict_of
 from tracejit.trace.structure.sparse_products import is_sparse
 from tracejit.trace.structure.trees import keys_of
@@ -167,6 +175,7 @@ class Containers(Attributes):
         and other objects are answered as they are."""
         kind = type(o)
         if is_plain(kind) or (kind is not np.ndarray and keys_of(o) is None):
+            self.compared.add(id(o))
             return
         if kind not in CONTAINERS or depth > _DEEPEST:
             self.hand(o, mixed=True)
@@ -250,8 +259,11 @@ class Containers(Attributes):
         return value
 
     def _note_key(self, key: Any) -> None:
-        """Note how a key is compared, where the user's code says so."""
-        if not is_plain(type(key)) and is_users(type(key)):
+        """Note how a key is compared, where the user's code says so; others may be by identity."""
+        if is_plain(type(key)):
+            return
+        self.goes_by_identity |= type(key_of(key)) is Identity
+        if is_users(type(key)):
             for word in ("__hash__", "__eq__"):
                 if self.special(key, word) is not None:
                     self.walk(key)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import io
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection
 from enum import Enum
 from types import (
@@ -124,6 +125,7 @@ class Notes:
         self.mixed: dict[int, np.ndarray] = {}
         self.walks: dict[int, tuple[Any, Captures | None]] = {}
         self.compared: set[int] = set()
+        self.goes_by_identity = False
         self.names: set[str] = set()
         self.modules: set[str] = set()
         self.shows = False
@@ -302,6 +304,18 @@ class Notes:
     def settle_one(self, holder: Any, step: PathStep, key: Any) -> None:
         """Note what a step leads to now that was written."""
         raise NotImplementedError
+
+    def fixed(self, arrays: Collection[int]) -> frozenset[int] | None:
+        """The objects, by id, that count as they are; None where all do. The kernel takes these
+        `arrays` anew at each call."""
+        if self.refused or self.goes_by_identity or self.written.keys() - self.made_here.keys():
+            return None
+        fixed = {*arrays, *self.compared, *self.walks, *self.changed, *self.former, *self.paths}
+        shared = Counter(id(memory_of(array)) for array in self.arrays.values())
+        for key, array in self.arrays.items():
+            if not can_change(array) or shared[id(memory_of(array))] > 1:
+                fixed.add(key)
+        return frozenset(fixed)
 
     def all(self, hidden: Callable[[np.ndarray], bool] = lambda array: False) -> list[Condition]:
         """Every condition, in the order of reads, contents last. `hidden` says which arrays the

@@ -13,7 +13,7 @@ from tracejit.trace.convert.routes import observed, observer
 from tracejit.trace.guards.conditions import Guards
 from tracejit.trace.reads.calls import Calls
 from tracejit.trace.reads.check import compiled
-from tracejit.trace.reads.notes import is_users
+from tracejit.trace.reads.notes import is_plain, is_users
 from tracejit.trace.reads.rules import RULES
 from tracejit.trace.tensor.tensor import TENSORS
 
@@ -51,12 +51,14 @@ class Reader(Calls):
         return OPERATORS
 
     def identical(self, a: Any, b: Any, /) -> bool:
-        """Ask `a is b`: numbers and text, too, are noted by their identity."""
+        """Ask `a is b`: numbers and text, too, are noted by their identity. An object is none of
+        these, whichever it is."""
         if type(a) in TENSORS or type(b) in TENSORS:
             if {type(a), type(b)} <= _ARRAYS:
                 self.refuse("if two arrays are one object")
             return a is b
-        self.compared.update((id(a), id(b)))
+        constants = [one for one in (a, b) if is_plain(type(one))]
+        self.compared.update(map(id, constants or (a, b)))
         return a is b
 
     def context(self, o: Any, /) -> Any:
