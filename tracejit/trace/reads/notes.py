@@ -191,9 +191,16 @@ class Notes:
 
     def made(self, o: Any, /) -> Any:
         """Know an object to be made by the recording, unless it is known to be from outside."""
-        if id(o) not in self.known:
+        if id(o) not in self.known and not is_plain(type(o)):
             self.made_here[id(o)] = o
         return o
+
+    def let_go(self) -> None:
+        """Forget what the recording has made and nobody else holds any more."""
+        held = self.made_here
+        while gone := [key for key in held if _references(held, key) <= _BY_ONE]:
+            for key in gone:
+                del held[key]
 
     def is_made(self, o: Any) -> bool:
         """Return whether the recording has made an object, or a library has it as a constant."""
@@ -350,6 +357,13 @@ class Notes:
         self.contents.pop(id(array), None)
         writeable = AccessPath(owner_of(array)).attribute("flags").attribute("writeable")
         return [Condition(writeable, Is(False))]
+
+
+def _references(held: dict[int, Any], key: int) -> int:
+    return sys.getrefcount(held[key])
+
+
+_BY_ONE = _references({0: object()}, 0)
 
 
 def is_plain(kind: type) -> bool:

@@ -78,6 +78,7 @@ class Reader(Calls):
         def function(*args: Any, **kwargs: Any) -> Any:
             result = converted(*args, **kwargs)
             self.returned(result)
+            self.let_go()
             return result
 
         return function
