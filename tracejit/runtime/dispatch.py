@@ -87,7 +87,11 @@ class Entry:
     def fits(self, call: Call) -> bool:
         """Return whether a call like `call`, some of whose arrays may be specs, would be taken
         now."""
-        return self.is_for(call) and (self.guard is None or self.guard())
+        return self.is_for(call) and self.holds()
+
+    def holds(self) -> bool:
+        """Return whether everything else that is read is unchanged."""
+        return self.guard is None or self.guard()
 
     def is_for(self, call: Call) -> bool:
         """Return whether it would be taken if everything else that is read were unchanged."""

@@ -5,7 +5,7 @@ Threads read it without a lock: what they read is replaced as a whole, never cha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, NamedTuple, NoReturn
 
@@ -70,8 +70,14 @@ class KernelTable:
 
     def find(self, call: Call, exact: bool = False) -> CompiledCall | None:
         """Find what serves a call like this one, and holds; where `exact`, for its very sizes."""
-        found = (one for one in _in_turn(self.compiled) if not exact or one.entry.sizes is None)
-        return next((one for one in found if one.entry.fits(call)), None)
+        return next((one for one in self.for_call(call, exact) if one.entry.holds()), None)
+
+    def for_call(self, call: Call, exact: bool = False) -> Iterator[CompiledCall]:
+        """The kernels that would serve a call like this one if all that they read were unchanged;
+        where `exact`, for its very sizes."""
+        for one in _in_turn(self.compiled):
+            if not (exact and one.entry.sizes is not None) and one.entry.is_for(call):
+                yield one
 
     def enter(self, new: CompiledCall, onto: Entry | None = None) -> CompiledCall:
         """Put what was compiled in its place among the others, in that of `onto`; return it with

@@ -7,7 +7,7 @@ walk runs first, and what it finds is the guard where notes cannot tell.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
+from tracejit.specialise.results import Finished
 from tracejit.specialise.trace_tree import RecordedCall, Trace
 from tracejit.support.config import setting
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.guards.access_paths import AccessPath
-from tracejit.trace.guards.conditions import Condition, Guards
+from tracejit.trace.guards.conditions import Condition, Guards, ReadConditions
 from tracejit.trace.guards.guards import Never
 from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.decisions import Hidden
@@ -66,23 +67,32 @@ def following(captures: AnyCaptures) -> AbstractContextManager[list[Reader]]:
 
 
 def conditions_read(
-    readers: list[Reader], captures: AnyCaptures, hidden: Collection[Hidden]
-) -> list[Condition] | None:
+    readers: list[Reader],
+    captures: AnyCaptures,
+    hidden: Collection[Hidden],
+    finished: Finished,
+    identity: Any,
+) -> ReadConditions | None:
     """The conditions of what was read in a recording that is done, with those of attributes that
     the kernel reads anew; None where only the walk can tell."""
     if not readers:  # nobody has followed what was read
         unknown = Condition(AccessPath(captures), Never())
-        return None if type(captures) is Captures else [unknown]
+        return None if type(captures) is Captures else ReadConditions([unknown])
     reader = readers[0]
     lent = {place.key() for place, _ in captures.lent.values()}
     if lent and reader.walks:
         reader.refuse("a class while its attributes are lent")
     arrays = {id(one.holder) for one in hidden if isinstance(one.holder, np.ndarray)}
     found = reader.all(lambda array: id(array) in arrays)
+    fixed = reader.fixed(arrays)
     reader.forget()
     if reader.refused and type(captures) is Captures:
         return None
-    return [*found, *(one for one in captures.conditions.all() if one.path.key() in lent)]
+    if fixed is not None:  # no object may be one that changes at each call
+        is_pure = not finished.commits and identity is None
+        fixed = fixed.union(holder for holder, _ in captures.lent) if is_pure else None
+    found += [one for one in captures.conditions.all() if one.path.key() in lent]
+    return ReadConditions(found, fixed)
 
 
 def guard_of(recorded: RecordedCall, traces: Iterable[Trace]) -> Guards | None:
@@ -93,7 +103,28 @@ def guard_of(recorded: RecordedCall, traces: Iterable[Trace]) -> Guards | None:
     several = (recorded, *others)
     if all(one.reads is None for one in several):
         return recorded.captures.guard()
+    return _compiled(
+        [one.captures.conditions.all() if one.reads is None else one.reads.all for one in several]
+    )
+
+
+def repaired(traces: Sequence[Trace]) -> Guards | None:
+    """The guard of a kernel that has these traces, once objects that were built anew have taken
+    the places of those that were read; None where something that was read is another now."""
+    repair: Any = import_module("tracejit.trace.reads.repair").repaired
+    found = []
+    for trace in traces:
+        reads = trace.one.reads
+        conditions = None if reads is None or reads.fixed is None else repair(*reads)
+        if conditions is None:
+            return None
+        found.append(conditions)
+    for trace, conditions in zip(traces, found, strict=True):
+        trace.one = trace.one._replace(reads=ReadConditions(conditions, trace.one.reads.fixed))
+    return _compiled(found)
+
+
+def _compiled(found: Sequence[Sequence[Condition]]) -> Guards | None:
     compiled: Any = import_module("tracejit.trace.reads.check").compiled
-    found = [one.captures.conditions.all() if one.reads is None else one.reads for one in several]
     guard: Guards | None = compiled([one for conditions in found for one in conditions])
     return guard

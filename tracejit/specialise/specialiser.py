@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tracejit.compiler.kernel import make_kernel
@@ -15,7 +16,7 @@ from tracejit.specialise import purity_check
 from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.explain import History
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
-from tracejit.specialise.read_guards import guard_of
+from tracejit.specialise.read_guards import guard_of, repaired
 from tracejit.specialise.reasons import reason_for
 from tracejit.specialise.strict_mode import is_mistake, is_strict
 from tracejit.specialise.trace_tree import RecordedCall, Trace, TraceTree
@@ -55,9 +56,25 @@ class Specialiser(NamedTuple):
                 found = self.table.find(request.call, exact)
                 if found is not None:
                     return found
+            mended = self._mended(request, exact) if request.onto is None else None
+            if mended is not None:
+                return mended
             if request.onto is not None and self.table.kernel_of(request.onto) is None:
                 request = request._replace(onto=None, forced=())
             return self.specialise(request) if exact else self.generalise(request)
+
+    def _mended(self, request: SpecialisationRequest, exact: bool) -> CompiledCall | None:
+        """A kernel for the call whose guard holds once it is repaired."""
+        for one in self.table.for_call(request.call, exact):
+            entry = one.entry
+            with entry.traces.mutex.here():
+                guard = repaired(entry.traces.traces)
+                if guard is None or not guard():
+                    continue
+                entry = replace(entry, guard=guard)
+                made = make_entry(entry, request.space, self.callee.name)
+                return self.table.enter(CompiledCall(entry, one.kernel, made), one.entry)
+        return None
 
     def generalise(self, request: SpecialisationRequest) -> CompiledCall:
         """Specialise with the dimensions free that change; as they are, where that fails."""

@@ -23,7 +23,7 @@ from tracejit.specialise.results import Finished
 from tracejit.support.errors import Where
 from tracejit.trace.arguments.signature import Call
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.guards.conditions import Condition
+from tracejit.trace.guards.conditions import ReadConditions
 from tracejit.trace.recording.decisions import Failed, Hidden
 from tracejit.trace.recording.eager import EAGER, handle_tensor
 from tracejit.trace.recording.mutable_attributes import Attribute, assigns_inexact
@@ -61,7 +61,7 @@ class RecordedCall(NamedTuple):
     identity: Identity | None = None
     lent: dict[tuple[int, str], str] = {}  # noqa: RUF012
     lent_readers: dict[str, Where | None] = {}  # noqa: RUF012
-    reads: list[Condition] | None = None
+    reads: ReadConditions | None = None
 
     @property
     def sizes(self) -> Sizes | None:

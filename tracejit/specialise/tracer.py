@@ -319,7 +319,7 @@ class Tracer:
             identity=identity,
             lent=lent,
             lent_readers=lent_readers,
-            reads=conditions_read(notes, captures, recording.hidden.values()),
+            reads=conditions_read(notes, captures, recording.hidden.values(), finished, identity),
         )
 
     def _runs_again(self, captures: AnyCaptures, rebound: Sequence[tuple[Attribute, Any]]) -> bool:

@@ -110,6 +110,14 @@ class Guards:
         return Labels(names or {}, places)
 
 
+class ReadConditions(NamedTuple):
+    """The conditions of all that a recording has read, and the objects, by id, in whose places
+    there may be no others: None where there may be none at all."""
+
+    all: list[Condition]
+    fixed: frozenset[int] | None = None
+
+
 class ConditionSet:
     """The conditions of a recording, as they are found."""
 

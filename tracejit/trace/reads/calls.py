@@ -16,6 +16,7 @@ import functools
 import importlib.util
 import inspect
 import operator
+import os
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -382,10 +383,17 @@ class Calls(Containers):
     def _method(self, bound: MethodType) -> Any:
         if type(bound.__func__) is not FunctionType:
             return functools.partial(self.call(bound.__func__), bound.__self__)
+        if type(bound.__self__) is os._Environ and bound.__name__ == "get":
+            return functools.partial(self.variable, bound)
         found = self.routes.route(bound)
         if found is not None or exclusion(bound.__func__) is LIBRARY:
             return self.handing(found or bound, bound.__self__)
         return MethodType(self.of_function(bound.__func__), bound.__self__)
+
+    def variable(self, get: Any, word: Any, /, *default: Any, **named: Any) -> Any:
+        """Read a variable of the environment."""
+        self.note_variable(os.environ, word)
+        return get(word, *default, **named)
 
     def _of_library(self, f: FunctionType) -> Any:
         """A function of a library that runs as it is, or what stands for it."""

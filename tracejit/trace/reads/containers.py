@@ -184,6 +184,14 @@ class Containers(Attributes):
         for element in o.values() if isinstance(o, KEYED) else o:
             self.returned(element, depth + 1)
 
+    def note_variable(self, environment: Any, word: Any) -> None:
+        """Note a variable of the environment."""
+        if isinstance(word, str):
+            data, key = vars(environment)["_data"], environment.encodekey(word)
+            self.note(data, ITEM, key, data[key]) if key in data else self.note(
+                data, MEMBER, key, False
+            )
+
     def note_environment(self) -> None:
         """Note the variables of the environment."""
         environment = vars(os.environ)["_data"]
@@ -208,6 +216,9 @@ class Containers(Attributes):
             return self.called(method)(o, key)
         if is_sparse(kind) or holds_recorded(key):
             return self._by_c(recorded_item, o, key)
+        if kind is os._Environ:
+            self.note_variable(o, key)
+            return o[key]
         if isinstance(o, KEYED):
             return self._of_dict(o, key)
         if isinstance(o, (list, tuple, deque)):
@@ -299,6 +310,9 @@ class Containers(Attributes):
         method = self.special(o, "__contains__")
         if method is not None:
             return bool(self.called(method)(o, x))
+        if kind is os._Environ:
+            self.note_variable(o, x)
+            return x in o
         is_keyed = isinstance(o, (*KEYED, *SETS)) and not is_sparse(kind)
         if is_keyed and not holds_recorded(x):
             self._note_key(x)

@@ -166,11 +166,6 @@ def _dir(reads: Calls, /, *o: Any) -> Any:
     return dir(*o)
 
 
-def _environment(reads: Calls, /, *args: Any) -> Any:
-    reads.note_environment()
-    return os.getenv(*args)
-
-
 def _copied(copied: Callable[..., Any]) -> Any:
     def rule(reads: Calls, o: Any, /, *more: Any) -> Any:
         reads.hand(o)
@@ -273,7 +268,7 @@ RULES: dict[Any, Callable[..., Any]] = {
     id: lambda reads, o, /: reads.identity(o),
     **{one: _by_type(one) for one in _OF_TYPES},
     functools.partial: _partial,
-    os.getenv: _environment,
+    os.getenv: lambda reads, /, *args, **named: reads.variable(os.getenv, *args, **named),
     copy.copy: _copied(copy.copy),
     copy.deepcopy: _copied(copy.deepcopy),
     operator.getitem: lambda reads, o, key, /: reads.item(o, key),
