@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import queue
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -578,17 +579,16 @@ def test_an_accumulator_of_eager_primals_inside_a_function() -> None:
 
 
 def test_what_a_recording_left_behind_is_refused() -> None:
-    kept: Any = None
+    kept = queue.SimpleQueue[Any]()
 
     def program(x: Any) -> Any:
-        nonlocal kept
         with tj.ForwardAccumulator(x, V) as accumulator:
             y = x * x
-        kept = accumulator, y
+        kept.put((accumulator, y))
         return y
 
     tj.function(program)(X)
-    accumulator, y = kept
+    accumulator, y = kept.get()
     with pytest.raises(LeakedTensorError, match="after that recording had ended"):
         accumulator.jvp(y)
 

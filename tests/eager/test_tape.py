@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -752,19 +753,18 @@ def test_watching_an_array_in_a_function_is_refused() -> None:
 
 
 def test_a_tape_of_a_function_ends_with_it() -> None:
-    kept: Any = None
+    kept = queue.SimpleQueue[Any]()
 
     @tj.function
     def f(x: Any) -> Any:
-        nonlocal kept
         with tj.GradientTape(persistent=True) as tape:
             tape.watch(x)
             y = x * x
-        kept = tape, x, y
+        kept.put((tape, x, y))
         return y
 
     f(X)
-    tape, x, y = kept
+    tape, x, y = kept.get()
     refusal(LeakedTensorError, lambda: tape.gradient(y, x))
 
 

@@ -7,6 +7,7 @@ import functools
 import inspect
 import itertools
 import numbers
+import queue
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -721,22 +722,21 @@ def test_an_error_that_the_function_catches_itself() -> None:
 
 
 def test_a_tensor_kept_from_a_recording_is_refused() -> None:
-    kept: Any = None
+    box = queue.SimpleQueue[Any]()
 
     @tj.function
     def f(x: Any) -> Any:
-        nonlocal kept
-        if kept is None:
-            kept = x * 2.0
-        return kept + x
+        box.put(x * 2.0)
+        return x
 
     f(X)
+    kept = box.get()
     for use in (
         lambda: kept + 1.0,
         lambda: np.tanh(kept),
         lambda: kept.sum(),
         lambda: float(kept),
-        lambda: f(Y),
+        lambda: tj.function(lambda y: kept + y)(Y),
         lambda: f(kept),
         lambda: tj.grad(lambda w: np.sum(w * kept))(X),
     ):

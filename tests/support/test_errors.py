@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import operator
+import queue
 import re
 import sys
 import threading
@@ -138,14 +139,9 @@ def ruled(answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def leak() -> Any:
     """Use a Tensor after its recording."""
-    kept: Any = None
-
-    def keep(x: Any) -> None:
-        nonlocal kept
-        kept = x
-
-    tj.function(keep)(VECTOR)
-    return np.exp(kept)
+    kept = queue.SimpleQueue[Any]()
+    tj.function(lambda x: kept.put(x))(VECTOR)
+    return np.exp(kept.get())
 
 
 @tj.function(input_signature=[tj.TensorSpec((None, 2))])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import math
 import operator
+import queue
 import threading
 import tracemalloc
 import weakref
@@ -167,15 +168,15 @@ def test_an_object_is_no_operand() -> None:
 
 
 def test_a_tensor_of_a_recording_is_refused() -> None:
-    kept: Any = None
+    box = queue.SimpleQueue[Any]()
 
     @tj.function
     def f(x: Any) -> Any:
-        nonlocal kept
-        kept = x
+        box.put(x)
         return x * 2.0
 
     f(X)
+    kept = box.get()
     for use in (lambda: kept * 2.0, lambda: tj.constant(X) * kept):
         refusal(LeakedTensorError, use)
 

@@ -349,5 +349,5 @@ def test_objects_that_were_there_before_are_not_looked_into(
     holder.other = holder.others[0]  # type: ignore[attr-defined]
     holder.other.others = holder.others
     tj.function(holder.call, cache=False)(np.ones(2))
-    assert sum(type(one) is Holder for one in looked) == 1
+    assert sum(type(one) is Holder for one in looked) <= 1
     assert any(one is holder.inner for one in looked)  # type: ignore[attr-defined]
