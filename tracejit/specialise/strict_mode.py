@@ -21,6 +21,7 @@ from typing import Any
 
 from tracejit.support.config import setting
 from tracejit.support.errors import GraphError, NotImportableError, TracejitError, fail
+from tracejit.trace.guards.reads import is_foreign
 from tracejit.trace.source import places
 from tracejit.trace.source.places import PACKAGE
 
@@ -58,12 +59,13 @@ def python_must_raise(error: BaseException | None, function: str) -> Iterator[No
 
 @contextmanager
 def _noting_errors(raised: set[type[BaseException]]) -> Iterator[None]:
-    """Add to `raised` the types of the errors that frames outside tracejit meet on this thread."""
+    """Add to `raised` the types of the errors that frames outside tracejit, and of Python's library
+    those that it does not call, meet on this thread."""
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
         if frame.f_code.co_filename.startswith(PACKAGE):
             return None
-        if event == "exception":
+        if event == "exception" and not _is_called_by_tracejit(frame):
             raised.add(argument[0])
         return trace
 
@@ -76,3 +78,12 @@ def _noting_errors(raised: set[type[BaseException]]) -> Iterator[None]:
         raise
     finally:
         sys.settrace(before)
+
+
+def _is_called_by_tracejit(frame: FrameType | None) -> bool:
+    """Return whether tracejit has called the library's code that runs in a frame."""
+    while frame is not None and is_foreign(frame.f_code.co_filename):
+        if frame.f_code.co_filename.startswith(PACKAGE):
+            return True
+        frame = frame.f_back
+    return False

@@ -98,6 +98,30 @@ def test_attributes_that_change_are_read_at_each_call(name: str, text: str, most
     assert len(compiled.kernels) == most
 
 
+def test_the_rule_of_a_primitive_is_read() -> None:
+    """It runs after the recording, where a tape differentiates the call."""
+    module = define(
+        """
+        import numpy as np
+        import tracejit as tj
+        k = 3.0
+        @tj.primitive
+        def twice(x): return 2.0 * x
+        @tj.register_gradient(twice)
+        def rule(op, u): return k * u
+        def f(x): return np.sum(twice(x))
+        """
+    )
+    compiled = tj.function(module["f"])
+    for k in (3.0, 5.0):
+        module["k"] = k
+        x = tj.constant(X)
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = compiled(x)
+        np.testing.assert_array_equal(tape.gradient(y, x), np.full_like(X, k))
+
+
 def test_a_kernel_keeps_no_object_alive_that_a_weak_reference_led_to() -> None:
     module = define(HEAD + "import weakref\nr = weakref.ref(m)\ndef f(x): return x * r().rate\n")
     compiled = tj.function(module["f"])

@@ -221,6 +221,7 @@ class Calls(Containers):
         if isinstance(called, _GETTERS):
             return functools.partial(self._getter, called)
         if kind.__module__.partition(".")[0] == "tracejit":
+            self.walk_rule((dict_of(called) or {}).get("__gradient_rule__"))
             return self.handing(called)
         method = self.special(called, "__call__")
         found = called if method is not None else self.instead(called)
