@@ -35,7 +35,7 @@ import numpy as np
 
 from tracejit.convert.exclusions import LIBRARY, exclusion
 from tracejit.convert.operators import is_lasting
-from tracejit.support.codes import code_of
+from tracejit.support.codes import code_of, is_made_of_another
 from tracejit.support.memo import ByIdentity
 from tracejit.trace.convert.routes import Routes, hands_over
 from tracejit.trace.guards.access_paths import (
@@ -270,6 +270,8 @@ class Calls(Containers):
 
     def function(self, f: FunctionType) -> Any:
         """A function as it runs converted, after what it is was noted."""
+        if is_made_of_another(f):
+            return f
         code = code_of(f)
         is_inner = id(code) in self.inner and id(f) not in self.known
         if not is_inner and not is_installed(f):
