@@ -752,6 +752,23 @@ def f(x): return x * a.k
 --> B.k = 3.0
 --> a = A()
 --> del A.k; B.k = 2.0
+== enum_member
+class Mode(enum.Enum):
+    A = 2.0
+    B = 3.0
+m = Mode.A
+def f(x): return x * m.value
+--> m = Mode.B
+--> m = Mode.A
+== error
+e = ValueError(2.0)
+def f(x): return x * e.args[0]
+--> e = ValueError(3.0)
+== fraction
+import fractions
+q = fractions.Fraction(1, 2)
+def f(x): return x * q.numerator
+--> q = fractions.Fraction(3, 2)
 == dict_of_lists
 d = {'a': [1.0, 2.0], 'b': {'c': 3.0}}
 def f(x): return x * d['a'][0] + d['b']['c']

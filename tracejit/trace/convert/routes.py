@@ -137,7 +137,7 @@ def routed(
     new = None if _following.observe is None else _following.observe()
     operators = Operators(item=item) if new is None else new.operators()
     with Converter(operators, calls=new is None) as converter:
-        converter.see = None if new is not None else seen_by(converter.convert)
+        converter.see = seen_by(converter.convert if new is None else new.call)
         routes = Routes(converter, new)
         outer, active.route = active.route, routes.call
         _following.observer = new

@@ -281,16 +281,17 @@ class Calls(Containers):
                 self.whole(self.note(f, ATTRIBUTE, "__kwdefaults__", f.__kwdefaults__))
         converter = self.routes.converter
         converted = converter.convert(f)
-        if converted is f and not converter.stays(f):
-            return self.as_written(f)
+        if code in converter.refusals or (converted is f and not converter.stays(f)):
+            return self.as_written(f, converted)
         self.enter(f, is_inner)
         return converted
 
-    def as_written(self, f: FunctionType) -> Any:
-        """A function that runs as it is written: all that it may read is noted."""
+    def as_written(self, f: FunctionType, seen: Any = None) -> Any:
+        """A function that runs as it is written, where it is `seen` with what names mean while it
+        is recorded: all that it may read is noted."""
         self.walk(f)
         self._walk_dataclass(f)
-        return self.handing(f)
+        return self.handing(f if seen is None else seen)
 
     def enter(self, f: FunctionType, is_inner: bool = False) -> None:
         """Know that a function runs: the names that its code reads are those of its module, and the

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
@@ -104,8 +105,8 @@ def _is_rebuilt(former: Any) -> bool:
         return not former.__dict__ and not is_installed(former)
     if isinstance(former, tuple) and hasattr(kind, "_fields"):
         return True
-    is_instance = is_users(kind) and not issubclass(kind, (type, *_REBUILT))
-    return kind in _REBUILT or is_instance
+    is_instance = not issubclass(kind, (type, Enum, *_REBUILT)) and not is_plain(kind)
+    return kind in _REBUILT or (is_instance and is_users(kind))
 
 
 def _inside(former: Any, place: AccessPath) -> Iterator[Condition]:
