@@ -12,7 +12,6 @@ import pytest
 
 import tracejit as tj
 from tests.convert.running import define
-from tests.trace.reads.deciding import reads_decide
 from tracejit.specialise.explain import TOO_MANY
 from tracejit.support.errors import ArityError, TracejitError, TracejitWarning
 
@@ -114,7 +113,7 @@ def test_a_recording_to_no_effect_is_told() -> None:
         box[0] = value
         f(X)
     assert f.cache_info()[:2] == (1, 3)
-    assert f.explain().splitlines()[1:] == [
+    assert f.explain().splitlines()[1:-1] == [
         (
             "Kernel 1 was made for the first call: x f8[2,3]. It was recorded 2 times more, to no "
             "effect, because box[0] was 2.0 and became 3.0. To avoid it: pass it as an argument, "
@@ -219,7 +218,7 @@ def test_files_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert f.cache_info() == (1, 1, 1)
 
 
-def test_what_was_read_is_told_with_what_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_read_is_told_with_what_it_costs() -> None:
     module = define(
         """
         class Model: pass
@@ -229,18 +228,16 @@ def test_what_was_read_is_told_with_what_it_costs(monkeypatch: pytest.MonkeyPatc
         """
     )
     compiled = tj.function(module["f"])
-    with reads_decide(monkeypatch):
-        compiled(np.ones(3))
-        told = compiled.explain()
+    compiled(np.ones(3))
+    told = compiled.explain()
     pattern = r"kernel 1 tests what it has read, in \d+\.\d\d us: (.*)\."
     found = re.search(pattern, told)
     assert found is not None
     assert found[1].split(", ") == ["model.name", "model.rate", "gains[0]"]
 
 
-def test_many_values_that_were_read_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_values_that_were_read_are_counted() -> None:
     table = {f"rate_{k}": float(k) for k in range(20)}
     compiled = tj.function(lambda x: x * sum(table.values()))
-    with reads_decide(monkeypatch):
-        compiled(np.ones(3))
-        assert "table['rate_7'] and 12 more." in compiled.explain()
+    compiled(np.ones(3))
+    assert "table['rate_7'] and 12 more." in compiled.explain()

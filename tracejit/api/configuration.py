@@ -88,7 +88,6 @@ def config(
     | `verify` | `TRACEJIT_VERIFY` | the graph is checked after every pass |
     | `dump` | `TRACEJIT_DUMP` | "converted,trace,adjoint,plan,source": printed to stderr |
     | `convert` | `TRACEJIT_CONVERT` | functions are converted: calls are recorded under any name |
-    | `reads` | `TRACEJIT_READS` | guard kernels by what was read; not finished |
     | `as_is` | `TRACEJIT_AS_IS` | packages whose functions run as they are written |
 
     Raises ArityError for a name that is none, and ArgumentError for a value that is none.

@@ -135,11 +135,14 @@ def converted_text(source: Source, kinds: Collection[str]) -> str:
     if not isinstance(node, ast.Lambda):
         node.decorator_list = []
     _Rewriting(source, node, kinds).run()
-    return ast.unparse(_Naming().visit(node))
+    return ast.unparse(_Naming(id(source.code)).visit(node))
 
 
 class _Naming(ast.NodeTransformer):
-    """Names in place of operators."""
+    """Names in place of operators, and of the number of the code."""
+
+    def __init__(self, where: int) -> None:
+        self.where = where
 
     def visit_Operation(self, node: Operation) -> ast.Call:
         """Answer a call of the user's kind."""
@@ -150,7 +153,7 @@ class _Naming(ast.NodeTransformer):
         """Answer the name of an operator, or a constant of the user's."""
         if isinstance(node.value, str) and node.value.startswith(MARK):
             return ast.Name(node.value[len(MARK) :].replace(" ", "_"))
-        return node
+        return ast.Name("here") if node.value == self.where else node
 
 
 def bind(code: CodeType, operators: dict[str, Any]) -> tuple[CodeType, list[Place]]:

@@ -45,7 +45,7 @@ def run_in_pdb(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
 
 
 class PastGuards:
-    """What a debugger inherits to pass guards: they run among the globals of what they read."""
+    """A base of debuggers that pass guards, which run among the globals of what they read."""
 
     def stop_here(self, frame: FrameType) -> bool:
         """Return whether to stop in a frame."""

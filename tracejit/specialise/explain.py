@@ -32,6 +32,7 @@ from tracejit.support.errors import TracejitWarning
 from tracejit.support.event_log import log
 from tracejit.trace.arguments.free_dimensions import Axis
 from tracejit.trace.arguments.signature import Call
+from tracejit.trace.guards.access_paths import AccessPath
 from tracejit.trace.guards.guards import (
     HasKeys,
     Is,
@@ -93,6 +94,7 @@ def values_tested(entry: Entry, kernel: str) -> Iterator[str]:
         return
     labels = entry.guard.labels(labels_of(entry.call))
     read = [one for one in entry.guard.conditions if not isinstance(one.guard.wanted, _CODE)]
+    read = [one for one in read if not _is_of_function(one.path)]
     of = [labels.of(one.path) for one in read if type(one.guard) in _VALUES]
     known = dict.fromkeys(name.removeprefix("the global ") for name in of)
     names = [x for x in known if not any(y.startswith((f"{x}.", f"{x}[")) for y in known)]
@@ -101,6 +103,11 @@ def values_tested(entry: Entry, kernel: str) -> Iterator[str]:
         cost = f"{1e6 * seconds_of(entry.guard):.2f} us"
         told = ", ".join(names[:MOST_VALUES]) + more
         yield f"At each call {kernel} tests what it has read, in {cost}: {told}."
+
+
+def _is_of_function(path: AccessPath) -> bool:
+    """Return whether a path leads to the defaults of a function."""
+    return type(path.root) is FunctionType and path.argument in ("__defaults__", "__kwdefaults__")
 
 
 def traces_recorded(entry: Entry, kernel: str) -> Iterator[str]:

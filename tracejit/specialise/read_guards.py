@@ -39,7 +39,7 @@ def captures_of_reads(before: Before, attributes: Attributes, walks: bool) -> An
     """The captures of a recording that needs no walk before it; None where it does: where it
     `walks` all the same, or is followed as a part of another. The
     `attributes` are those that recordings of the function have read."""
-    if walks or not setting("reads") or not setting("convert"):
+    if walks or not setting("convert"):
         return None
     if import_module("tracejit.trace.convert.routes").observer() is not None:
         return None
@@ -58,7 +58,7 @@ def loan_to(recording: Recording, captures: AnyCaptures) -> Loan:
 
 def following(captures: AnyCaptures) -> AbstractContextManager[list[Reader]]:
     """Note what functions read that are recorded in the block; the notes of the first are all."""
-    if not setting("reads"):
+    if not setting("convert"):
         return nullcontext([])
     readers: AbstractContextManager[list[Reader]]
     first = getattr(captures, "reader", None)

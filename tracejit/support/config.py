@@ -178,10 +178,6 @@ SETTINGS = {
             "recorded.",
         ),
         Setting(
-            "reads", "TRACEJIT_READS", FLAG, False,
-            "Guard kernels of converted functions by what these have read. This is not finished.",
-        ),
-        Setting(
             "as_is", "TRACEJIT_AS_IS", NAMES, (),
             "Run functions of these modules and packages as they are written, without conversion.",
         ),

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import by_day
 from tests.convert.running import define
+from tests.programs import assert_same
 from tests.rows import each_row
 from tests.sharding.driver import Rows, SplitProgram
 from tests.test_captured import X
-from tests.trace.reads.deciding import reads_decide
+from tests.trace.reads.random_reads import compare_compiled
 from tracejit.trace.capture.captures import Captures
-
-
-@pytest.fixture(autouse=True)
-def by_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Reads decide in each test."""
-    with reads_decide(monkeypatch):
-        yield
 
 
 @pytest.fixture
@@ -293,3 +287,64 @@ def test_a_tensor_that_a_closure_keeps_becomes_its_number() -> None:
     tj.function(f)(X)
     assert type(kept) is np.ndarray
     assert kept.tolist() == (X * 2.0).tolist()
+
+
+def test_what_was_not_read_makes_no_kernel() -> None:
+    text = "k, j, is_first = 2.0, 3.0, True\ndef f(x): return x * k if is_first else x * j"
+    module = define(text)
+    compiled = tj.function(module["f"])
+    compiled(X)
+    module["j"] = 4.0
+    assert compiled(X).tolist() == (2 * X).tolist()
+    assert compiled.tracing_count == 1
+    module["k"] = 5.0
+    assert compiled(X).tolist() == (5 * X).tolist()
+    assert "the global k was 2.0 and became 5.0" in compiled.explain()
+
+
+def test_traces_that_are_joined_are_guarded_together() -> None:
+    module = define("k, j = 2.0, 3.0\ndef f(x): return x * k if x[0] > 0 else x * j")
+    compiled = tj.function(module["f"])
+    assert (compiled(X) / X).tolist() == [2.0, 2.0, 2.0]
+    assert (compiled(-X) / -X).tolist() == [3.0, 3.0, 3.0]
+    for name in ("k", "j"):
+        module[name] = 7.0
+    assert (compiled(X) / X).tolist() == [7.0, 7.0, 7.0]
+    assert (compiled(-X) / -X).tolist() == [7.0, 7.0, 7.0]
+
+
+@pytest.mark.parametrize("first", range(0, by_day(20, 500), 10))
+def test_random_functions_compiled(first: int) -> None:
+    for seed in range(first, first + 10):
+        assert not compare_compiled(seed, writes=seed % 2 == 1)
+
+
+def test_what_is_kept_is_kept_at_each_call() -> None:
+    module = define(
+        """
+        class A: pass
+        kept, a = {}, A()
+        def f(x, n):
+            kept["a"] = x * 2
+            kept[n] = [x]
+            a.last = x + 1
+            return x * 3
+        """
+    )
+    compiled = tj.function(module["f"])
+    for k in (1, 2, 2, 3):
+        assert compiled(X * k, k).tolist() == (X * k * 3).tolist()
+        kept, last = module["kept"], module["a"].last
+        for found, wanted in ((kept["a"], 2), (kept[k][0], 1)):
+            assert_same(found, X * k * wanted)
+        assert_same(last, X * k + 1)
+
+
+def test_sparse_matrices_that_are_dicts() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.dok_array(np.diag(X))
+    module = define("def f(x): return m @ x", m=matrix)
+    compiled = tj.function(module["f"])
+    for k in range(3):
+        assert compiled(X).tolist() == (matrix @ X).tolist()
+        matrix[0, k] = 5.0
