@@ -185,7 +185,7 @@ TESTED_BY = {
         trace.reads.attributes trace.reads.calls trace.reads.containers trace.reads.notes
         trace.reads.rules
     """,
-    "tests/trace/reads/test_shadow.py": """
+    "tests/trace/reads/test_captured.py": """
         specialise.read_guards
     """,
     "tests/trace/rerolling/test_moving_numbers.py": """

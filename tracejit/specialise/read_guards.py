@@ -78,6 +78,8 @@ def conditions_read(
     if not readers:  # nobody has followed what was read
         unknown = Condition(AccessPath(captures), Never())
         return None if type(captures) is Captures else ReadConditions([unknown])
+    if type(captures) is not Captures:
+        captures.settle()
     reader = readers[0]
     lent = {place.key() for place, _ in captures.lent.values()}
     if lent and reader.walks:
@@ -97,10 +99,7 @@ def conditions_read(
 
 def guard_of(recorded: RecordedCall, traces: Iterable[Trace]) -> Guards | None:
     """The guard of a kernel that a recording is for, with other traces of the same function."""
-    others = [trace.one for trace in traces]
-    for one in others:
-        recorded.captures.agree(one.captures)
-    several = (recorded, *others)
+    several = (recorded, *[trace.one for trace in traces])
     if all(one.reads is None for one in several):
         return recorded.captures.guard()
     return _compiled(

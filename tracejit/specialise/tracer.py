@@ -207,9 +207,7 @@ class Tracer:
         """Capture what the function reaches in a call. The attributes that `lend` answers are
         lent."""
         roots = _roots(self.callee.python, call)
-        recorded = {x.path for x in call.leaves if x.role == "array" and x.path == x.argument}
-        arrays = frozenset(recorded)
-        return _captures(roots, freezes=self.options.freeze, recorded=arrays, lend=lend)
+        return _captures(roots, freezes=self.options.freeze, lend=lend)
 
     def _run(self, request: SpecialisationRequest, captures: AnyCaptures) -> RecordedCall:
         call, fixed, sizes = request.call, request.fixed, request.sizes
@@ -291,7 +289,6 @@ class Tracer:
         if rebound and self._runs_again(captures, rebound):
             raise Rebound(rebound[0][0].name)
         put_numbers(captures, recording, request.before)
-        captures.settle(one.data for one in recording.graph.constants())
         lent = dict.fromkeys(loan.inputs, "")
         lent_readers: dict[str, Where | None] = {}
         for key, (number, where) in loan.reads().items():

@@ -46,11 +46,10 @@ from tracejit.trace.capture.classes import visit_class, visit_instance, visit_mo
 from tracejit.trace.capture.containers import visit_array, visit_buffer, visit_container
 from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.functions import visit_function, visit_memory
-from tracejit.trace.capture.operands import REACHING
 from tracejit.trace.capture.walk import LEAVES, Lend, Walk
 from tracejit.trace.guards.access_paths import CALL, CONTEXT_VALUE, STATE, AccessPath
 from tracejit.trace.guards.conditions import Guards
-from tracejit.trace.guards.contents import FEW, is_buffer, is_large, memory_of
+from tracejit.trace.guards.contents import is_buffer, memory_of
 from tracejit.trace.guards.guards import Equal, Is, IsAlive, Never
 from tracejit.trace.guards.reads import answers_once
 from tracejit.trace.structure.draws import is_random, refusing_draws
@@ -71,20 +70,17 @@ class Captures(Walk):
         limit: int | None = LEAVES,
         compares: bool = True,
         freezes: bool = False,
-        recorded: frozenset[str] = frozenset(),
         lend: Lend | None = None,
     ) -> None:
         """Walk from `roots`: the function, the objects among its arguments, and the classes of
         containers among them. Containers of more than `limit` elements in all are refused, or,
         where it is None, not walked. Contents are copied only for a guard that `compares` them;
-        where it `freezes`, arrays are made read-only instead, if they can be. `recorded` are the
-        parameters of the first root that are recorded arrays; `lend` says which attributes the
-        kernel will read anew.
+        where it `freezes`, arrays are made read-only instead, if they can be; `lend` says which
+        attributes the kernel will read anew.
         """
         super().__init__(roots, limit, lend)
         self._by_memory: dict[int, list[tuple[str, np.ndarray]]] | None = None
         self.frozen = FrozenArrays() if freezes else None
-        self.recorded = recorded
         before = None
         while before != (found := [*map(len, (self.words, self.later_words, self.habits))]):
             before = found
@@ -93,9 +89,8 @@ class Captures(Walk):
                 self.visit_object(root, "an argument")
         for state in ambient_states(self.names | self.words, self.modules, self.does("show")):
             self.add(AccessPath(state).then(STATE, state.label), Equal(state.read()))
-        self.operands = self._only_operands()
         if compares:
-            self.conditions.copy_contents(but=self.operands)
+            self.conditions.copy_contents()
 
     def holders(self) -> Iterable[Any]:
         """The objects that were found."""
@@ -124,31 +119,6 @@ class Captures(Walk):
             for name, one in self.arrays.values():
                 self._by_memory.setdefault(id(memory_of(one)), []).append((name, one))
         return self._by_memory.get(id(memory_of(array)), ())
-
-    def _only_operands(self) -> dict[int, np.ndarray]:
-        """The large arrays, by id, that the code does nothing with but combine them with recorded
-        arrays."""
-        if self.times_at_root != 1 or not REACHING.isdisjoint(self.names | self.words):
-            return {}
-        found = {key: array for key, (_, array) in self.arrays.items() if is_large(array)}
-        return {
-            key: array
-            for key, array in found.items()
-            if key in self.places
-            and all(self.only_operands.get(place.key(), False) for place in self.places[key])
-        }
-
-    def settle(self, constants: Iterable[Any]) -> None:
-        """Compare operands all the same where one of the `constants` of the recording may have been
-        made of one: an array of as many elements as they have at least."""
-        if any(isinstance(one, np.ndarray) and one.size >= FEW for one in constants):
-            self.operands = {}
-        self.conditions.copy_contents(but=self.operands)
-
-    def agree(self, other: Captures) -> None:
-        """Compare as well what `other` does: constants of its recording are in the same kernel."""
-        self.operands = {key: x for key, x in self.operands.items() if key in other.operands}
-        self.conditions.copy_contents(but=self.operands)
 
     def guard(self) -> Guards | None:
         """One function that tells if everything is as it was; None where nothing was captured."""

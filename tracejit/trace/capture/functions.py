@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from tracejit.support.codes import code_of
-from tracejit.trace.capture.operands import arrays_read
 from tracejit.trace.capture.walk import Walk
 from tracejit.trace.guards.access_paths import CELL, GLOBAL, MODULE, AccessPath
-from tracejit.trace.guards.contents import CacheSnapshot, is_large
+from tracejit.trace.guards.contents import CacheSnapshot
 from tracejit.trace.guards.exactness import ATOMS
-from tracejit.trace.guards.guards import Equal, Is, Length, Remembers, Unbound, is_empty
+from tracejit.trace.guards.guards import Equal, Is, Length, Remembers, Unbound
 from tracejit.trace.guards.reads import (
     CLOSURE,
     ENVIRONMENT,
@@ -62,7 +61,6 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
     _visit_defaults(walk, function, held)
     reads = _now_read(function)
     _visit_globals(walk, function, reads)
-    _note_operands(walk, function)
     free = code_of(function).co_freevars
     for word, cell in zip(free, function.__closure__ or (), strict=True):
         try:
@@ -83,28 +81,6 @@ def _now_read(function: FunctionType) -> Reads:
     if names and all(getattr(one, "__module__", "") == CALLBACKS for one in found):
         return reads_of(code, by_callbacks=False)
     return reads_of(code)
-
-
-def _note_operands(walk: Walk, function: FunctionType) -> None:
-    """Note the arrays that a function names and uses as operands of recorded arrays alone."""
-    code, space = code_of(function), function.__globals__
-    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    named = reads_of(code).names.union(code.co_names) & space.keys()
-
-    def resolve(word: str) -> Any:
-        if word in cells:
-            return None if is_empty(cells[word]) else cells[word].cell_contents
-        return space[word] if word in space else vars(builtins).get(word)
-
-    if not any(is_large(resolve(word)) for word in (*cells, *named)):
-        return
-    places = {word: AccessPath(cell).then(CELL, word) for word, cell in cells.items()}
-    places |= {word: AccessPath(space).then(GLOBAL, word) for word in sorted(named)}
-    is_root = function is walk.root
-    read = arrays_read(code, walk.recorded if is_root else frozenset(), resolve)
-    for word, path in places.items():
-        place = path.key()
-        walk.only_operands[place] = walk.only_operands.get(place, True) and word not in read
 
 
 def _visit_globals(walk: Walk, function: FunctionType, reads: Reads) -> None:

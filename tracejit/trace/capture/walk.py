@@ -46,9 +46,7 @@ class Walk:
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id. `words`
         are the attributes that the code spells, `later_words` those that only callbacks do, `names`
         its globals, `modules` those that objects come from, `habits` what the code does that asks
-        for more checks. `recorded` are the parameters of `root`, the function that is first, that
-        are recorded arrays, `only_operands` says of places where arrays are held whether they are
-        only combined with such.
+        for more checks. `root` is the function that is first.
         """
         self.roots = list(roots)
         self.root = getattr(self.roots[0], "__func__", self.roots[0]) if self.roots else None
@@ -62,7 +60,6 @@ class Walk:
         self.modules: set[str] = set()
         self.habits: set[str] = set()
         self.frozen: FrozenArrays | None = None
-        self.recorded: frozenset[str] = frozenset()
         self.begin()
 
     def begin(self) -> None:
@@ -76,9 +73,6 @@ class Walk:
         self.lent: dict[tuple[int, str], tuple[AccessPath, Any]] = {}
         self.attributes: list[tuple[Any, str, Any]] = []
         self.leaves = 0
-        self.times_at_root = 0
-        self.places: dict[int, list[AccessPath]] = {}
-        self.only_operands: dict[str, bool] = {}
 
     def visit(self, value: Any, place: AccessPath, name: str, inside: bool = True) -> None:
         """Add the guards of `value`, which is read again at `place`; of a container or a function
@@ -88,10 +82,6 @@ class Walk:
         kind = type(value)
         if kind in ATOMS or issubclass(kind, np.generic) or (not inside and kind in OPAQUE):
             return
-        if kind is np.ndarray:
-            self.places.setdefault(id(value), []).append(place)
-        elif value is self.root:
-            self.times_at_root += 1
         if id(value) in self.visited:
             return
         self.visited[id(value)] = value

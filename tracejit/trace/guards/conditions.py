@@ -146,10 +146,10 @@ class ConditionSet:
         are copied."""
         self._things.setdefault(id(thing), (path, thing))
 
-    def copy_contents(self, but: Collection[int] = ()) -> None:
-        """Copy the contents that are compared: `but` not, by id, of what needs it not."""
+    def copy_contents(self) -> None:
+        """Copy the contents that are compared."""
         for key, (path, thing) in self._things.items():
-            if key not in but and key not in self._contents:
+            if key not in self._contents:
                 self._contents[key] = Condition(path, contents_of(thing))
 
     def contents(self) -> dict[int, Condition]:

@@ -23,10 +23,6 @@ from tracejit.trace.guards.exactness import exact
 BLOCK = 2**18
 # Kernels that compare the same array share a copy of so many bytes or more.
 SHARED_FROM = 2**16
-# The comparison of so many bytes takes 5 microseconds and more.
-LARGE = 2**16
-# No array of LARGE bytes has fewer elements.
-FEW = 2**11
 # What has a format of its own in the buffer protocol; other arrays are compared as bytes.
 _WITH_FORMAT = "?bBhHiIlLqQefdgFDG"
 
@@ -46,11 +42,6 @@ def can_change(array: Any) -> bool:
             return True
         array = array.base
     return array is not None and not isinstance(array, bytes)
-
-
-def is_large(value: Any) -> bool:
-    """Return whether it pays to find out that an array need not be compared."""
-    return type(value) is np.ndarray and value.nbytes >= LARGE and not value.dtype.hasobject
 
 
 def chain_of(array: Any) -> Iterator[np.ndarray]:

@@ -100,15 +100,12 @@ class ReadCaptures:
         walks = self.reader.walks.values()
         return self._walked or [captures for _, captures in walks if captures is not None]
 
-    def settle(self, constants: Iterable[Any]) -> None:
+    def settle(self) -> None:
         """Keep the arrays that were read."""
         self._walked = self._captures()
         self.arrays = {id(one): (self._name(one), one) for one in self.reader.arrays.values()}
         for captures in self._walked:
             self.arrays |= captures.arrays
-
-    def agree(self, other: Any) -> None:
-        """Compare no more: what was an operand is known."""
 
     def is_unchanged(self) -> bool:
         """Return whether everything is as it was."""
