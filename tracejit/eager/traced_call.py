@@ -17,6 +17,7 @@ from tracejit.ir.types import HANDLE
 from tracejit.ops.control.marker_ops import OVERRIDE, LinearCall, Marker
 from tracejit.support.errors import fail
 from tracejit.targets.numpy.text.branches import UNRECORDED
+from tracejit.trace.guards.access_paths import Place
 from tracejit.trace.recording.decisions import Decisions, Failed, Hidden
 from tracejit.trace.recording.eager import EAGER, eager_tensor, handle_tensor
 from tracejit.trace.recording.events import Event
@@ -296,7 +297,7 @@ def tensor_of_hidden(hidden: Hidden) -> Tensor:
     holder = hidden.holder
     if isinstance(holder, Value):
         return Tensor(holder, EAGER)
-    if type(holder) is Attribute:
+    if type(holder) in (Attribute, Place):
         holder = holder.value
     if hidden.value.type is HANDLE:
         return handle_tensor(holder)

@@ -34,7 +34,7 @@ from tracejit.specialise.specialiser import Specialiser
 from tracejit.support.errors import TracejitError
 from tracejit.support.options import Options
 from tracejit.trace.arguments.signature import Call, signature_of
-from tracejit.trace.guards.access_paths import AccessPath, Labels
+from tracejit.trace.guards.access_paths import AccessPath, Labels, Place
 from tracejit.trace.guards.conditions import Condition
 from tracejit.trace.guards.descriptions import described
 from tracejit.trace.guards.guards import HasContents, Is, SameValue, Static
@@ -217,6 +217,8 @@ def _label(labels: Labels, holder: Any) -> str:
     """The user's words for an object that the function reads."""
     if type(holder) is Attribute:
         return f"{_label(labels, holder.holder)}.{holder.name}"
+    if type(holder) is Place:
+        return labels.of(holder.path).removeprefix(GLOBAL)
     return labels.of_object(holder).removeprefix(GLOBAL)
 
 

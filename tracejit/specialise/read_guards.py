@@ -16,10 +16,10 @@ import numpy as np
 
 from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
 from tracejit.specialise.results import Finished
-from tracejit.specialise.trace_tree import RecordedCall, Trace
+from tracejit.specialise.trace_tree import RecordedCall, Trace, TraceTree
 from tracejit.support.config import setting
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.guards.access_paths import AccessPath
+from tracejit.trace.guards.access_paths import AccessPath, Place
 from tracejit.trace.guards.conditions import Condition, Guards, ReadConditions
 from tracejit.trace.guards.guards import Never
 from tracejit.trace.recording.before import Before
@@ -86,7 +86,7 @@ def conditions_read(
         reader.refuse("a class while its attributes are lent")
     arrays = {id(one.holder) for one in hidden if isinstance(one.holder, np.ndarray)}
     found = reader.all(lambda array: id(array) in arrays)
-    fixed = reader.fixed(arrays)
+    fixed = reader.fixed()
     reader.forget()
     if reader.refused and type(captures) is Captures:
         return None
@@ -107,20 +107,23 @@ def guard_of(recorded: RecordedCall, traces: Iterable[Trace]) -> Guards | None:
     )
 
 
-def repaired(traces: Sequence[Trace]) -> Guards | None:
+def repaired(tree: TraceTree) -> Guards | None:
     """The guard of a kernel that has these traces, once objects that were built anew have taken
     the places of those that were read; None where something that was read is another now."""
     repair: Any = import_module("tracejit.trace.reads.repair").repaired
     found = []
-    for trace in traces:
+    for trace in tree.traces:
         reads = trace.one.reads
-        conditions = None if reads is None or reads.fixed is None else repair(*reads)
-        if conditions is None:
+        mended = None if reads is None or reads.fixed is None else repair(*reads)
+        if mended is None:
             return None
-        found.append(conditions)
-    for trace, conditions in zip(traces, found, strict=True):
-        trace.one = trace.one._replace(reads=ReadConditions(conditions, trace.one.reads.fixed))
-    return _compiled(found)
+        found.append(mended)
+    places: dict[int, AccessPath] = {}
+    for trace, (conditions, own) in zip(tree.traces, found, strict=True):
+        trace.one = trace.one._replace(reads=trace.one.reads._replace(all=conditions))
+        places |= own
+    tree.move_hidden({key: Place(path) for key, path in places.items()})
+    return _compiled([conditions for conditions, _ in found])
 
 
 def _compiled(found: Sequence[Sequence[Condition]]) -> Guards | None:

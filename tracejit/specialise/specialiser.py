@@ -68,10 +68,11 @@ class Specialiser(NamedTuple):
         for one in self.table.for_call(request.call, exact):
             entry = one.entry
             with entry.traces.mutex.here():
-                guard = repaired(entry.traces.traces)
+                guard = repaired(entry.traces)
                 if guard is None or not guard():
                     continue
-                entry = replace(entry, guard=guard)
+                hidden = [(each.holder, each.path) for each in entry.traces.hidden]
+                entry = replace(entry, guard=guard, hidden=hidden)
                 made = make_entry(entry, request.space, self.callee.name)
                 return self.table.enter(CompiledCall(entry, one.kernel, made), one.entry)
         return None

@@ -7,7 +7,7 @@ on the kernel has that branch, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.compiler.kernel import Kernel
@@ -23,6 +23,7 @@ from tracejit.specialise.results import Finished
 from tracejit.support.errors import Where
 from tracejit.trace.arguments.signature import Call
 from tracejit.trace.capture.captures import Captures
+from tracejit.trace.guards.access_paths import Place
 from tracejit.trace.guards.conditions import ReadConditions
 from tracejit.trace.recording.decisions import Failed, Hidden
 from tracejit.trace.recording.eager import EAGER, handle_tensor
@@ -240,10 +241,22 @@ class TraceTree:
         """The arguments of the kernel besides the user's, in its order."""
         return list(self._hidden.values())
 
+    def move_hidden(self, places: Mapping[int, Place]) -> None:
+        """Read arguments besides the user's at these places from now on, by the id of what has held
+        them."""
+
+        def moved(hidden: Hidden) -> Hidden:
+            place = places.get(id(hidden.holder))
+            return hidden if place is None else hidden._replace(holder=place, path=".value")
+
+        self._hidden = {key: moved(hidden) for key, hidden in self._hidden.items()}
+        for trace in self.traces:
+            trace.one = trace.one._replace(hidden=[*map(moved, trace.one.hidden)])
+
     def read_variables(self) -> bool:
         """Return whether any trace reads a Variable or an eager Tensor, which a tape may have to
         see."""
-        return any(one.path and type(one.holder) is not Attribute for one in self.hidden)
+        return any(one.path and type(one.holder) not in (Attribute, Place) for one in self.hidden)
 
     def answers(self) -> tuple[list[Answers], Sequence[int]]:
         """The answers of each trace, or of all alike; and where the kernel says which."""

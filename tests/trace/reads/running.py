@@ -35,7 +35,7 @@ class Recorded(NamedTuple):
         if self.guard is None or self.fixed is None:
             return None
         found = repaired(self.guard.conditions, self.fixed)
-        return None if found is None else self._replace(guard=compiled(found))
+        return None if found is None else self._replace(guard=compiled(found[0]))
 
 
 def serving(kernels: list[Recorded]) -> Recorded | None:
@@ -57,7 +57,7 @@ def recorded(function: Callable[..., Any], *arguments: Any) -> Recorded:
     reader = Reader()
     with observed(lambda: reader), routed(function) as converted:
         outcome = outcome_of(converted, *arguments)
-    guard, refused, fixed = reader.guard(), reader.refused, reader.fixed(())
+    guard, refused, fixed = reader.guard(), reader.refused, reader.fixed()
     reader.forget()
     return Recorded(outcome, guard, refused, fixed)
 

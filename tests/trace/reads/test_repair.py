@@ -3,6 +3,7 @@ same."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,60 @@ def test_all_paths_of_a_kernel_are_repaired() -> None:
     assert compiled.tracing_count == 2
     module["l"] = [2.0, 4.0]
     np.testing.assert_array_equal(compiled(-X), -X * 4.0)
+
+
+@each_row(
+    "name, text, edit",
+    [
+        ("global", "def f(x): return x @ w", "w = w * 2.0 - 1.0"),
+        ("in a dict", "def f(x): return x @ d['w']", "d['w'] = d['w'] + 0.5"),
+        ("in a tuple", "def f(x): return x @ t[1][0]", "t = (1.0, [t[1][0] * 3.0])"),
+        ("of an object", "def f(x): return x @ one.w", "one = Layer(one.w - 1.0)"),
+    ],
+)
+def test_arrays_that_are_operands_are_read_at_their_places(name: str, text: str, edit: str) -> None:
+    """Values, gradients and tapes see the new array, and nothing is recorded."""
+    head = HEAD + "w = np.ones(2)\nd, t, one = {'w': w + 1}, (1.0, [w + 2]), Layer(w + 3)\n"
+    module = define(head + text)
+    value, slope = tj.function(module["f"]), tj.grad(tj.function(module["f"]))
+    step = np.eye(2)
+    for _ in range(4):
+        np.testing.assert_array_equal(value(X), module["f"](X))
+        expected = [module["f"](row) for row in step]
+        np.testing.assert_array_equal(slope(X), expected)
+        x = tj.constant(X)
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = value(x)
+        np.testing.assert_array_equal(tape.gradient(y, x), expected)
+        exec(edit, module)
+    assert len(value.kernels) == 1
+    assert value.tracing_count <= 2
+    exec("w = w.astype('f4'); d['w'] = w; t = (1.0, [w]); one = Layer(w)", module)
+    assert value(X.astype("f4")).dtype == np.float32
+
+
+def test_an_array_in_another_order_is_another_one() -> None:
+    module = define("import numpy as np\nw = np.arange(6.0).reshape(2, 3)\ndef f(x): return x @ w")
+    compiled = tj.function(module["f"])
+    for w in (np.ones((2, 3)), np.asfortranarray(np.ones((2, 3)) * 2), np.ones((4, 3))[::2]):
+        compiled(X)
+        module["w"] = w
+        np.testing.assert_array_equal(compiled(X), X @ w)
+
+
+def test_an_export_has_the_array_of_now(tmp_path: Path) -> None:
+    module = define("import numpy as np\nw = np.ones(2)\ndef f(x): return x @ w")
+    compiled = tj.function(module["f"])
+    compiled(X)
+    module["w"] = np.array([3.0, 4.0])
+    np.testing.assert_array_equal(compiled(X), X @ module["w"])
+    assert compiled.tracing_count == 1
+    path = tmp_path / "exported.py"
+    tj.export(compiled, X, path=path)
+    exported: dict[str, Any] = {}
+    exec(path.read_text("utf-8"), exported)
+    np.testing.assert_array_equal(exported["f"](X), X @ module["w"])
 
 
 def test_what_stands_at_a_place_is_of_the_same_class() -> None:

@@ -136,6 +136,21 @@ class AccessPath(NamedTuple):
         return self.step.spell(self.held.spelling(bind), self.argument, bind)
 
 
+class Place:
+    """What stands at a path, for a kernel that reads it at each call."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: AccessPath) -> None:
+        """The place at the end of `path`."""
+        self.path = path
+
+    @property
+    def value(self) -> Any:
+        """What stands there now."""
+        return self.path.value()
+
+
 class Labels:
     """The user's words for access paths: `names` are those of known objects, by id, `places` the
     paths under which others were found."""

@@ -312,15 +312,15 @@ class Notes:
         """Note what a step leads to now that was written."""
         raise NotImplementedError
 
-    def fixed(self, arrays: Collection[int]) -> frozenset[int] | None:
-        """The objects, by id, that count as they are; None where all do. The kernel takes these
-        `arrays` anew at each call."""
+    def fixed(self) -> frozenset[int] | None:
+        """The objects, by id, that count as they are; None where all do."""
         if self.refused or self.goes_by_identity or self.written.keys() - self.made_here.keys():
             return None
-        fixed = {*arrays, *self.compared, *self.walks, *self.changed, *self.former, *self.paths}
+        fixed = {*self.compared, *self.walks, *self.changed, *self.former, *self.paths}
         shared = Counter(id(memory_of(array)) for array in self.arrays.values())
         for key, array in self.arrays.items():
-            if not can_change(array) or shared[id(memory_of(array))] > 1:
+            is_whole = can_change(array) and array.flags.forc
+            if not is_whole or shared[id(memory_of(array))] > 1:
                 fixed.add(key)
         return frozenset(fixed)
 

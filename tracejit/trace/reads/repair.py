@@ -23,6 +23,7 @@ from tracejit.trace.guards.access_paths import AccessPath
 from tracejit.trace.guards.conditions import Condition
 from tracejit.trace.guards.guards import HasKeys, Is, Length, OfType
 from tracejit.trace.guards.reads import is_installed
+from tracejit.trace.reads.attributes import FLAGS
 from tracejit.trace.reads.notes import guard_of, is_plain, is_users
 
 _REBUILT = frozenset((list, dict, set, tuple, functools.partial, np.ndarray, SimpleNamespace))
@@ -30,10 +31,15 @@ _PARTS_OF_PARTIALS = ("func", "args", "keywords")
 _PARTS_OF_FUNCTIONS = ("__code__", "__globals__", "__defaults__", "__kwdefaults__")
 
 
-def repaired(conditions: Sequence[Condition], fixed: Collection[int]) -> list[Condition] | None:
-    """The conditions that hold now instead of those of a recording; None where something was read
-    that is another now. The objects that are `fixed`, by id, have no others in their places."""
-    return _Repair(conditions, fixed).run()
+def repaired(
+    conditions: Sequence[Condition], fixed: Collection[int]
+) -> tuple[list[Condition], dict[int, AccessPath]] | None:
+    """The conditions that hold now instead of those of a recording, and the places of objects that
+    have others there now, by the id of the former; None where something was read that is another.
+    The objects that are `fixed`, by id, have no others in their places."""
+    repair = _Repair(conditions, fixed)
+    found = repair.run()
+    return None if found is None else (found, repair.places)
 
 
 class _Repair:
@@ -113,6 +119,8 @@ def _inside(former: Any, place: AccessPath) -> Iterator[Condition]:
     """Conditions of what was not noted, because it cannot change in the former object."""
     if isinstance(former, tuple):
         yield Condition(place, Length(len(former)))
+    if type(former) is np.ndarray:
+        yield Condition(place.then(FLAGS), guard_of(former.flags.num))
     if type(former) is FunctionType:
         yield Condition(place.attribute("__dict__"), HasKeys(()))
     for part, value in _parts(former, place):
