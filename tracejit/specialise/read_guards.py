@@ -1,8 +1,7 @@
-"""Guards of what a recording has read, in place of those of the walk.
+"""Guards of what a recording has read, in place of those of a walk.
 
-This is not finished, and happens only where the settings convert and reads are on. Nothing is
-walked before a recording that notes can tell all of; of others, and where attributes are lent, the
-walk runs first, and what it finds is the guard where notes cannot tell.
+Nothing is walked before a recording that notes can tell all of. Before others, and of functions that
+are not converted, the walk runs, and what it finds is the guard.
 """
 
 from __future__ import annotations

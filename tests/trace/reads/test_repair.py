@@ -129,7 +129,7 @@ def test_an_export_has_the_array_of_now(tmp_path: Path) -> None:
     tj.export(compiled, X, path=path)
     exported: dict[str, Any] = {}
     exec(path.read_text("utf-8"), exported)
-    np.testing.assert_array_equal(exported["f"](X), X @ module["w"])
+    np.testing.assert_array_equal(exported["call"](X)[0], X @ module["w"])
 
 
 def test_what_stands_at_a_place_is_of_the_same_class() -> None:

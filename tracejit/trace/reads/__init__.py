@@ -1,8 +1,8 @@
 """Reads that are executed: what converted code reads from outside of a recording, as guards.
 
-A walk (`capture/`) guards all that code could reach. Here the code itself says what it reads, one
-operator at a time, and a kernel depends on that alone. This is not finished: it happens only where
-the settings convert and reads are on. What notes cannot tell is walked before the recording.
+Converted code itself says what it reads, one operator at a time, and a kernel depends on that
+alone. Where notes cannot tell, a walk (`capture/`) over all that code could reach comes before the
+recording.
 
     notes.py       notes a value that is read of an object, once, as it was before the function ran
     attributes.py  finds attributes as Python does, so that the code of properties is converted
@@ -12,4 +12,5 @@ the settings convert and reads are on. What notes cannot tell is walked before t
     reader.py      all of that as operators
     captured.py    what was found, in place of a walk: arrays, attributes that are lent, changes
     check.py       compiles what was noted to one function for each module
+    repair.py      lets objects that were built anew take the places of those that were read
 """
