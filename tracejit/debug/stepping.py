@@ -50,7 +50,7 @@ class PastGuards:
     def stop_here(self, frame: FrameType) -> bool:
         """Return whether to stop in a frame."""
         is_guard = frame.f_code.co_filename == TEXT_OF_GUARD
-        return not is_guard and super().stop_here(frame)  # type: ignore[misc, no-any-return]
+        return not is_guard and super().stop_here(frame)  # type: ignore[misc]
 
 
 def _debugger() -> Any:

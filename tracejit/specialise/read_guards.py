@@ -1,7 +1,7 @@
 """Guards of what a recording has read, in place of those of a walk.
 
-Nothing is walked before a recording that notes can tell all of. Before others, and of functions that
-are not converted, the walk runs, and what it finds is the guard.
+Nothing is walked before a recording that notes can tell all of. Before others, and of functions
+that are not converted, the walk runs, and what it finds is the guard.
 """
 
 from __future__ import annotations
@@ -114,15 +114,15 @@ def repaired(tree: TraceTree) -> Guards | None:
     for trace in tree.traces:
         reads = trace.one.reads
         mended = None if reads is None or reads.fixed is None else repair(*reads)
-        if mended is None:
+        if reads is None or mended is None:
             return None
-        found.append(mended)
+        found.append((reads, *mended))
     places: dict[int, AccessPath] = {}
-    for trace, (conditions, own) in zip(tree.traces, found, strict=True):
-        trace.one = trace.one._replace(reads=trace.one.reads._replace(all=conditions))
+    for trace, (reads, conditions, own) in zip(tree.traces, found, strict=True):
+        trace.one = trace.one._replace(reads=reads._replace(all=conditions))
         places |= own
     tree.move_hidden({key: Place(path) for key, path in places.items()})
-    return _compiled([conditions for conditions, _ in found])
+    return _compiled([conditions for _, conditions, _ in found])
 
 
 def _compiled(found: Sequence[Sequence[Condition]]) -> Guards | None:

@@ -132,7 +132,7 @@ def _parts(former: Any, place: AccessPath) -> Iterator[tuple[AccessPath, Any]]:
     if isinstance(former, tuple):
         for index, element in enumerate(tuple.__iter__(former)):
             yield place.item(index), element
-    words = _PARTS_OF_FUNCTIONS if type(former) is FunctionType else ()
+    words: tuple[str, ...] = _PARTS_OF_FUNCTIONS if type(former) is FunctionType else ()
     words = _PARTS_OF_PARTIALS if isinstance(former, functools.partial) else words
     for word in words:
         yield place.attribute(word), getattr(former, word)

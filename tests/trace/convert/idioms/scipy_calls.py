@@ -483,7 +483,7 @@ def spatial_distance_pdist_x(x: Any) -> Any:
     return scipy.spatial.distance.pdist(x)
 
 
-@idiom(A, A, refused="one array in two arguments")
+@idiom(A, A)
 def spatial_distance_cdist_x_y_1(x: Any, y: Any) -> Any:
     return scipy.spatial.distance.cdist(x, y + 1)
 
