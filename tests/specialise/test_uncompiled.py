@@ -58,13 +58,13 @@ def iterator() -> Case:
 
 
 def again() -> Case:
-    """A function that reads an object which is another at each call."""
+    """A function that reads a text which is another at each call."""
     holder: Any = Holder()
-    holder.inner = None
-    f = tj.function(lambda x: x * (1.0 if holder.inner is None else 2.0), name="f")
+    holder.inner = ""
+    f = tj.function(lambda x: x * (1.0 if not holder.inner else 2.0), name="f")
 
     def call() -> Any:
-        holder.inner = Holder()
+        holder.inner += "a"
         return f(X)
 
     return f, call

@@ -137,8 +137,8 @@ def routed(
     new = None if _following.observe is None else _following.observe()
     operators = Operators(item=item) if new is None else new.operators()
     with Converter(operators, calls=new is None) as converter:
-        converter.see = seen_by(converter.convert if new is None else new.call)
         routes = Routes(converter, new)
+        converter.see = seen_by(converter.convert if new is None else routes.shown)
         outer, active.route = active.route, routes.call
         _following.observer = new
         try:
@@ -194,6 +194,12 @@ class Routes:
         if found is None and self.observer is None:
             self.lend_methods_around(called)
         return found
+
+    def shown(self, called: Any) -> Any:
+        """The callable in place of one whose name is read by code that runs as it is written."""
+        found = self.route(called)
+        is_users = type(called) is FunctionType and exclusion(called) is not LIBRARY
+        return self.call(called) if found is None and is_users else found or called
 
     def of_table(self, called: FunctionType) -> Any:
         """The callable that records a function of a library, or None."""
