@@ -43,6 +43,8 @@ MORE: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
         ((TABLE, MASK[:, 0], -1.0), {"index": ("{1}",), "unique": True}),
         ((TABLE, ROW[:3]), {"index": (("slice", None, None, None), 1), "unique": True}),
     ],
+    "with_real": [((TABLE * 1j, TABLE), {})],
+    "with_imag": [((TABLE + 1j, TABLE), {})],
     "add_item": [
         ((TABLE, np.array([1, 1]), TABLE[:2]), {"index": ("{1}",), "unique": False}),
         ((TABLE, ROW), {"index": (("slice", 1, None, None),), "unique": True}),

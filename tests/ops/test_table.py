@@ -22,7 +22,7 @@ WITHOUT_SAMPLES = {
     "sparse_product": "its matrix is no array: trace/recording/test_recorded_matrix.py",
     "override": "written by the gradient markers alone",
     **dict.fromkeys(
-        ("set_item", "add_item", "subtract_item", "take_under"),
+        ("set_item", "add_item", "subtract_item", "take_under", "with_real", "with_imag"),
         "tested in trace/tensor/test_writes.py",
     ),
     "directions": "written by Jacobians alone, tested in test_creation.py",

@@ -66,6 +66,8 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "set_item": ((TABLE, ROW), {"index": (1,), "unique": True}),
     "add_item": ((TABLE, ROW), {"index": (1,), "unique": True}),
     "subtract_item": ((TABLE, ROW), {"index": (1,), "unique": True}),
+    "with_real": ((TABLE * 1j, TABLE), {}),
+    "with_imag": ((TABLE + 1j, TABLE), {}),
     "take_under": ((TABLE, TABLE > 3.0), {"index": ("{1}",), "shape": (9,)}),
     "dot_in_rows": ((TABLE, TABLE + 1.0), {"rows": (3, 4)}),
 }

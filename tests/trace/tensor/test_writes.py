@@ -1038,3 +1038,89 @@ def test_what_was_written_through_a_view_lies_as_the_view_where_code_is_exact() 
     for _ in range(50):
         a, w = rng.normal(size=(4, 4)), rng.normal(size=4)
         assert exact(a, w).tobytes() == f(a, w).tobytes()
+
+
+def parts_replaced(x):
+    z = x + 1j * x**2
+    z.real = 3 * x
+    z.imag[1:3] = x[:2]
+    w = z.T[::-1]
+    w.imag += x
+    np.multiply(x, x[0], out=w.real)
+    return np.abs(z) ** 2 + w.real * z.imag
+
+
+def parts_seen_before(x):
+    z = np.zeros(len(x), dtype=complex)
+    real, imag = z.real, z.imag
+    z[...] = x * (2 + 1j)
+    real[real > 0.1] = x[1]
+    np.add.at(imag, [0, 0], x[:2])
+    z *= 1j * x[0]
+    return real * imag + np.abs(z)
+
+
+def parts_of_real_numbers(x):
+    y = x * 1.0
+    y.real = y[::-1]
+    y.real[0] *= x[1]
+    return y
+
+
+@pytest.mark.parametrize("program", [parts_replaced, parts_seen_before, parts_of_real_numbers])
+def test_parts_of_complex_numbers_are_written_in_place(program):
+    assert_same(tj.function(program)(X), program(X))
+    rows = np.stack([X, 2 * X])
+    np.testing.assert_allclose(tj.vmap(program)(rows), [program(row) for row in rows], rtol=1e-12)
+    for mode in ("fwd", "rev"):
+        jacobian = tj.jacobian(program, mode=mode)(X)
+        steps = 1e-6 * np.eye(X.size)
+        wanted = np.stack([(program(X + h) - program(X - h)) / 2e-6 for h in steps], -1)
+        np.testing.assert_allclose(jacobian, wanted, atol=1e-6)
+
+
+@np.errstate(invalid="ignore")
+def test_parts_that_are_not_finite_leave_the_other_alone():
+    def replaced(x):
+        z = x * (1 + 1j * np.inf)
+        z.real = x
+        w = x + 0j
+        w.imag = np.array([np.inf, np.nan, -0.0, 0.0, 1.0, 2.0])
+        return z, w
+
+    for found, wanted in zip(tj.function(replaced)(X), replaced(X), strict=True):
+        assert_same(found, wanted)
+
+
+def test_what_has_no_part_to_write_refuses_as_numpy_does():
+    def imaginary(x):
+        y = x * 1.0
+        y.imag = 2.0
+        return y
+
+    def of_a_number(x):
+        z = x[0] + 1j
+        z.real = 1.0
+        return z
+
+    for program, error in ((imaginary, TypeError), (of_a_number, AttributeError)):
+        with pytest.raises(error) as plain:
+            program(X)
+        with pytest.raises(error, match=re.escape(str(plain.value))):
+            tj.function(program)(X)
+
+
+def test_a_shape_or_dtype_is_not_changed_in_place():
+    def shaped(x):
+        y = x.copy()
+        y.shape = 2, 3
+        return y
+
+    def typed(x):
+        y = x.copy()
+        y.dtype = complex
+        return y
+
+    for program, cure in ((shaped, r"x = x\.reshape"), (typed, r"x = x\.astype")):
+        with pytest.raises(InPlaceError, match=cure):
+            tj.function(program)(X)

@@ -7,15 +7,18 @@ cotangent g of a value z is the one with dL = Re(sum(g * dz)).
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.base import axes
+from tracejit.ops.base.batching import Moved
 from tracejit.ops.base.forms import as_array
 from tracejit.ops.base.infer import ufunc_type
 from tracejit.ops.base.loops import with_keywords
-from tracejit.ops.base.op import HANDLERS, Op, answer, composite, defop
+from tracejit.ops.base.op import HANDLERS, OPS, Op, answer, composite, defop
 from tracejit.ops.base.ufuncs import elementwise
 from tracejit.ops.elementwise.lengths import limit_at_tip, unknown_slope, without_factor
 
@@ -62,6 +65,33 @@ real_imag = defop(
 )
 answer(np.real, lambda val: real(val) if val.dtype.kind == "c" else val)
 answer(np.imag, lambda val: (imag if val.dtype.kind == "c" else real_imag)(val))
+
+
+def _with_part(name: str, part: Callable[[Any], Any]) -> Op:
+    """The op that puts real numbers in the place of a part of complex ones."""
+    assignment = f"{{out}}.{name}[...] = {{1}}"
+
+    def batch(moved: Moved, z: Any, v: Any) -> Any:
+        return OPS[f"with_{name}"](z if moved[0] else np.broadcast_to(z, v.shape), v)
+
+    return defop(
+        name=f"with_{name}",
+        infer=lambda z, v: z,
+        vjp=(lambda g, y, z, v: OPS[f"with_{name}"](g, 0.0), lambda g, y, z, v: part(g)),
+        jvp="linear",
+        batch=batch,
+        statements=lambda types: ("{out} = np.array({0})", assignment),
+        inplace=assignment,
+        order="kept",
+        axes=axes.broadcasting,
+    )
+
+
+WITH_PART = {
+    real: _with_part("real", np.real),
+    imag: _with_part("imag", lambda g: -np.imag(g)),
+}
+"""The updates of each part."""
 
 
 @composite(np.real_if_close)

@@ -392,7 +392,7 @@ class Variable(ArrayContainer):
     def _called(self) -> str:
         return self.name or "v"
 
-    def _refuse_write(self, call: str, target: Any) -> NoReturn:
+    def _refuse_write(self, call: str, target: Any, fix: str = "") -> NoReturn:
         fix = "use v.assign(value), v.assign_add(delta) or v.assign_sub(delta)."
         raise fail("write", places.here(), call=call, target="a Variable", fix=fix)
 

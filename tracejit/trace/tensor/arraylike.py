@@ -36,19 +36,31 @@ class ArrayMethods(ArraySignatures):
         """The user's call of a NumPy function."""
         raise NotImplementedError
 
-    def _refuse_write(self, call: str, target: Any) -> NoReturn:
+    def _refuse_write(self, call: str, target: Any, fix: str = "") -> NoReturn:
         """Raise: `call` would write in place into `target`."""
         raise NotImplementedError
+
+    def _write_part(self, name: str, value: Any) -> None:
+        """x.real = value, or x.imag = value."""
+        self._refuse_write(f"x.{name} = ...", self)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape, a tuple of ints."""
         return self.type.shape
 
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self._refuse_write("x.shape = ...", self, "write x = x.reshape(shape).")
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy dtype."""
         return self.type.dtype
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        self._refuse_write("x.dtype = ...", self, "write x = x.astype(dtype), which converts.")
 
     @property
     def ndim(self) -> int:
@@ -123,10 +135,18 @@ class ArrayMethods(ArraySignatures):
         """The real part."""
         return self._handle(np.real, (self,), {})
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._write_part("real", value)
+
     @property
     def imag(self) -> Tensor:
         """The imaginary part."""
         return self._handle(np.imag, (self,), {})
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self._write_part("imag", value)
 
     @property
     def flat(self) -> FlatIterator:

@@ -18,6 +18,7 @@ from tracejit.ir.graph import Value
 from tracejit.ir.types import Shape
 from tracejit.ops.base.op import Op
 from tracejit.ops.control.marker_ops import IDENTITY
+from tracejit.ops.elementwise.complex import WITH_PART
 from tracejit.ops.indexing.indexing import getitem
 from tracejit.ops.indexing.updates import set_item
 from tracejit.ops.shapes.shapes import copy
@@ -136,6 +137,8 @@ class View:
             raise ValueError("assignment destination is read-only")
         self._check_shared(tensor, call)
         new, base = type(tensor)(value, tensor._recording), self.base
+        if self.op in WITH_PART:
+            return WITH_PART[self.op](base, new)
         if self.op is getitem:
             return set_item(base, *self.rest, new, unique=True, **self.params)
         rule = self.op.vjp_rule(0)
@@ -164,13 +167,10 @@ class View:
     def _check_shared(self, tensor: Any, call: str) -> None:
         """Refuse where NumPy answers a view or a copy, whichever the layout of memory allows."""
         name, held = self.op.name, tensor._held
-        if self.op.view == "parts":
-            target, fix = f"the .{name} of an array", "write the complex numbers themselves."
-        elif self.op.view is not None or self._surely_shares(held):
+        if self.op.view is not None or self._surely_shares(held):
             return
-        else:
-            target = f"what {name} answers: a view or a copy, as the layout of memory has it"
-            fix = "say which: reshape a copy, x.copy(), or write before the reshape."
+        target = f"what {name} answers: a view or a copy, as the layout of memory has it"
+        fix = "say which: reshape a copy, x.copy(), or write before the reshape."
         call = call or f"reading {tensor._called()}, after what it is a view of was written to,"
         raise fail("write", tensor._recording.here(), call=call, target=target, fix=fix)
 

@@ -216,9 +216,8 @@ class Tensor(ArrayMethods):
 
     # What needs a value
 
-    def _refuse_write(self, call: str, target: Any) -> NoReturn:
-        here = self._recording.here()
-        raise fail("write", here, call=call, target="a Tensor", fix="make a new array.")
+    def _refuse_write(self, call: str, target: Any, fix: str = "make a new array.") -> NoReturn:
+        raise fail("write", self._recording.here(), call=call, target="a Tensor", fix=fix)
 
     @places.at_the_users_line
     def _number(
@@ -344,6 +343,15 @@ class Tensor(ArrayMethods):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._handle(operator.setitem, (self, index, value), {})
+
+    def _write_part(self, name: str, value: Any) -> None:
+        """x.real = value, or x.imag = value."""
+        if self.type.form != "array":
+            text = f"attribute {name!r} of 'numpy.generic' objects is not writable"
+            raise AttributeError(text)
+        if name == "imag" and self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        getattr(self, name)[...] = value
 
     @places.at_the_users_line
     def _write(self, new: Any, call: str) -> None:
