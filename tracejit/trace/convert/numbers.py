@@ -81,6 +81,16 @@ def _round(number: Any, ndigits: Any = None) -> Any:
     return python_round(number, digits=None if ndigits is None else operator.index(ndigits))
 
 
+@rule(builtins.pow)
+def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
+    if mod is None:
+        return base**exp
+    operands = (base, exp, mod)
+    if any(type(one) in TENSORS and one.type.form != "weak" for one in operands):
+        return pow(np.int64(1), 1, 1)  # type: ignore[call-overload]  # which NumPy refuses
+    return pow(*map(operator.index, operands))
+
+
 @rule(Tensor.item, Variable.item, np.ndarray.item, np.generic.item)
 def _item(self: Any, *place: Any) -> Any:
     if len(place) == 1 and type(place[0]) is not tuple:

@@ -48,6 +48,7 @@ from tracejit.trace.convert.libraries import (
 )
 from tracejit.trace.convert.names import seen_by
 from tracejit.trace.convert.rules import HANDED, RULES, handed, where_recorded
+from tracejit.trace.convert.standard import by_type
 from tracejit.trace.recording.active import active
 from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.source.files import is_installed_file
@@ -67,6 +68,7 @@ LRU_CACHE = type(functools.lru_cache(abs))
 _OWNERS = frozenset((np.ndarray, np.ufunc))
 _DESCRIPTORS = frozenset((MethodDescriptorType, WrapperDescriptorType))
 _FUNCTIONS = _DESCRIPTORS | {FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)}
+_TYPED = frozenset((FunctionType, BuiltinFunctionType))
 _LATE = {"statistics": "samples", "numpy.ma.core": "masked"}
 """The modules of rules for modules that are imported when a function of theirs is called."""
 _CONTROL_FLOW = ("tracejit.api.control_flow", "tracejit.api.loops")
@@ -180,11 +182,15 @@ class Routes:
         kind = type(called)
         if kind is MethodType or (kind is BuiltinFunctionType and type(called.__self__) in _OWNERS):
             found = _method(called)
+            if found is None and kind is MethodType:
+                found = by_type(called, kind)
             is_users = found is None and kind is MethodType and not _is_of_library(called)
             if is_users and self.observer is None:
                 self.lend_methods_of(called.__self__)
             return found
         found = _route(called, kind, self.call)
+        if found is None and (kind in _TYPED or isinstance(called, type)):
+            found = by_type(called, kind)
         if found is None and isinstance(called, type):
             return self.instantiating(called)
         if found is None and kind not in _FUNCTIONS:

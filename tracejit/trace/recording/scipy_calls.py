@@ -104,13 +104,8 @@ def _instead_of(called: str) -> str:
 
 def _line(function: str) -> str:
     """The user's running call, with `function` for what it calls."""
-    line = places.where(places.user_frame())
-    if line is not None and line.column is not None:
-        text = line.text[line.column : line.end_column]
-        called, bracket, rest = text.partition("(")
-        if bracket and called.replace(".", "").isidentifier():
-            return f"`{function}({rest}`"
-    return f"`{function}(...)`"
+    called, rest = places.called()
+    return f"`{function}{rest}`" if called else f"`{function}(...)`"
 
 
 def _frames_of_scipy() -> list[FrameType]:

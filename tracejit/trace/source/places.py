@@ -95,6 +95,15 @@ def assigned_elements() -> str:
     return found or "a[...]"
 
 
+def called() -> tuple[str, str]:
+    """The name that the user's running line calls, as it is written there, and its arguments in
+    brackets; empty where it is no name."""
+    line = where(user_frame())
+    text = "" if line is None or line.column is None else line.text[line.column : line.end_column]
+    name, bracket, rest = text.partition("(")
+    return (name, bracket + rest) if name.replace(".", "").isidentifier() and bracket else ("", "")
+
+
 def only_calls(attribute: str) -> bool:
     """Return whether the user's running statement names an attribute only to call it."""
     frame = user_frame()
