@@ -10,6 +10,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.support.errors import UnsupportedError
+from tracejit.trace.structure.trees import flatten
 
 PATTERNS = [np.array([1.5, 0.4, 2.25]), np.array([0.1, 0.4, 2.25]), np.array([1.1, 1.4, 0.5])]
 
@@ -66,3 +67,25 @@ def test_what_a_mask_allows_is_recorded_once() -> None:
 def test_a_mask_too_long_for_a_pattern_is_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"np\.nonzero"):
         tj.function(lambda x: np.nonzero(x > 1)[0])(np.ones(5000))
+
+
+def _named(x: Any) -> Any:
+    x = np.round(x)
+    values, counts = np.unique_counts(x)
+    return values * counts, np.unique_inverse(x), np.unique_all(x).indices, np.unique_values(x)
+
+
+def test_functions_of_the_array_api_name_what_they_find() -> None:
+    compiled = tj.function(_named)
+    for x in (*PATTERNS, *PATTERNS):
+        found, expected = compiled(x), _named(x)
+        assert type(found[1]) is type(expected[1])
+        for one, other in zip(flatten(found)[0], flatten(expected)[0], strict=True):
+            np.testing.assert_array_equal(one, other)
+    slope = tj.grad(lambda x: np.sum(np.unique_counts(x).values * [1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(slope(PATTERNS[0]), [2.0, 1.0, 3.0])
+
+
+def test_an_order_that_numpy_does_not_tell_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match=r"np\.unique"):
+        tj.function(lambda x: np.unique(x.astype(int), sorted=False))(PATTERNS[0])

@@ -1124,3 +1124,20 @@ def test_a_shape_or_dtype_is_not_changed_in_place():
     for program, cure in ((shaped, r"x = x\.reshape"), (typed, r"x = x\.astype")):
         with pytest.raises(InPlaceError, match=cure):
             tj.function(program)(X)
+
+
+def test_windows_are_seen_and_not_written_to():
+    def seen(x):
+        y = x * 1.0
+        rows = np.lib.stride_tricks.sliding_window_view(y, 3, writeable=True)
+        y[0] = 2.0
+        return rows.sum(axis=1)
+
+    def written(x):
+        rows = np.lib.stride_tricks.sliding_window_view(x * 1.0, 3, writeable=True)
+        rows[:, 0] *= 2.0
+        return rows
+
+    assert_same(tj.function(seen)(X), seen(X))
+    with pytest.raises(InPlaceError, match="windows, which overlap"):
+        tj.function(written)(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
@@ -92,9 +92,12 @@ def unique(
     return_counts: bool = False,
     *,
     equal_nan: bool = True,
+    sorted: bool = True,
 ) -> Any:
     """The elements in order, each once; how many there are is what Python goes by."""
     flat = np.ravel(as_array(ar))
+    if not sorted and flat.dtype.kind != "f":
+        raise TypeError("the order of the elements is not told; call np.unique, which sorts them")
     options: dict[str, Any] = {"kind": "stable"} if return_index else {}
     order = np.argsort(flat, **options)
     ordered = flat[order]
@@ -160,10 +163,17 @@ def trim_zeros(filt: Any, trim: str = "fb") -> Any:
 
 for _function in (unique, intersect1d, setdiff1d, setxor1d, union1d, trim_zeros):
     answer(getattr(np, _function.__name__), _function)
-for _name in (
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-):
-    answer(getattr(np, _name), _refuse_length)
+
+
+def _unique_as(function: Callable[[Any], Any], *returned: str) -> None:
+    """Record a function of the array API's as np.unique with these results, under their names."""
+    results = type(function(np.zeros(1)))
+    options = dict.fromkeys(returned, True)
+    answer(function, lambda x: results(*unique(x, equal_nan=False, **options)))
+
+
+_unique_as(np.unique_all, "return_index", "return_inverse", "return_counts")
+_unique_as(np.unique_counts, "return_counts")
+_unique_as(np.unique_inverse, "return_inverse")
+_SORTS_VALUES = np.lib.NumpyVersion(np.__version__) < "2.3.0"
+answer(np.unique_values, lambda x: unique(x, equal_nan=False, sorted=_SORTS_VALUES))

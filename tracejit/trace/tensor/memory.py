@@ -22,6 +22,7 @@ from tracejit.ops.elementwise.complex import WITH_PART
 from tracejit.ops.indexing.indexing import getitem
 from tracejit.ops.indexing.updates import set_item
 from tracejit.ops.shapes.shapes import copy
+from tracejit.ops.shapes.windows import windows
 from tracejit.support.errors import fail
 from tracejit.trace.structure.trees import flatten
 
@@ -133,6 +134,9 @@ class View:
 
     def within_base(self, tensor: Any, value: Value, call: str) -> Any:
         """The base with `value` in the place of `tensor`."""
+        if self.op is windows:
+            words = {"target": "windows, which overlap", "fix": "write into the array itself."}
+            raise fail("write", tensor._recording.here(), call=call, **words)
         if self.op.view == "read-only":
             raise ValueError("assignment destination is read-only")
         self._check_shared(tensor, call)
