@@ -191,3 +191,38 @@ def test_a_shape_may_be_an_array() -> None:
     x = np.array([0.5, 2.0, 3.0])
     assert tj.function(f)(x) == f(x)
     assert_same(tj.grad(f)(x), np.array([2.0, 4.0, 0.0]))
+
+
+def _written_by_name(x: Any) -> Any:
+    y = np.reshape(x, (1, 3)).copy(order="F")
+    np.copyto(dst=y, src=x)
+    np.put_along_axis(arr=y, indices=np.array([[0]]), values=x[1], axis=1)
+    np.fill_diagonal(a=y, val=x[2])
+    np.put(a=y, ind=1, v=x[0])
+    return y
+
+
+X = np.array([1.5, 0.4, 2.25])
+BY_NAME: dict[str, Callable[[Any], Any]] = {
+    "empty_like": lambda x: np.empty_like(prototype=x).size * x,
+    "zeros_like": lambda x: np.zeros_like(a=x) + x,
+    "full_like": lambda x: np.full_like(a=x, fill_value=x[0]),
+    "array": lambda x: np.array(object=[x[0], x[1]], dtype=float),
+    "asarray": lambda x: np.asarray(a=[x[0], 1.0]),
+    "mean": lambda x: np.mean(a=[x[0], x[1]]),
+    "stack": lambda x: np.stack(arrays=[x, x], axis=1),
+    "sinc": lambda x: np.sinc(x=x),
+    "i0": lambda x: np.i0(x=x),
+    "solve": lambda x: np.linalg.solve(a=np.eye(2), b=[x[0], x[1]]),
+    "interp": lambda x: np.interp(x=x, xp=[0.0, 1.0, 3.0], fp=[0.0, x[0], 1.0]),
+    "piecewise": lambda x: np.piecewise(x=x, condlist=[x > 1], funclist=[np.log, 0.0]),
+    "where": lambda x: np.select(condlist=[x > 1], choicelist=[x], default=0.0),
+    "fromiter": lambda x: np.fromiter(iter=(v * v for v in x), dtype=float),
+    "writes": _written_by_name,
+    "argpartition": lambda x: x[x.argpartition(kth=1)[1]] + x.argpartition(1).size,
+}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_arguments_may_be_given_by_their_names(name: str) -> None:
+    np.testing.assert_allclose(tj.function(BY_NAME[name])(X), BY_NAME[name](X))

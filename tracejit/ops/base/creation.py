@@ -232,7 +232,7 @@ def full_like(
 
 
 def _like(fill: int) -> Callable[..., Any]:
-    """The handler of np.zeros_like, np.ones_like, np.empty_like."""
+    """The handler of np.zeros_like, np.ones_like."""
 
     def handler(a: Any, dtype: Any = None, *rest: Any, **options: Any) -> Any:
         return full_like(a, fill, dtype, *rest, **options)
@@ -243,7 +243,7 @@ def _like(fill: int) -> Callable[..., Any]:
 answer(np.full_like, full_like)
 answer(np.zeros_like, _like(0))
 answer(np.ones_like, _like(1))
-answer(np.empty_like, _like(0))
+answer(np.empty_like, lambda prototype, *args, **options: _like(0)(prototype, *args, **options))
 
 
 # Unit arrays

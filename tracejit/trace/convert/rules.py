@@ -29,8 +29,8 @@ RULES: dict[Any, Callable[..., Any]] = {}
 
 
 def rule(*plain: Any, of_iterables: bool = False) -> Callable[[Rule], Rule]:
-    """Enter a function as the rule of these callables; of those `of_iterables`, the first argument
-    may be an iterator over what is recorded."""
+    """Enter a function as the rule of these callables; of those `of_iterables`, an argument may
+    be an iterator over what is recorded."""
 
     def enter(recorded: Rule) -> Rule:
         for one in plain:
@@ -48,14 +48,20 @@ def where_recorded(
 
     @functools.wraps(plain, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        if of_iterables and args and hasattr(type(args[0]), "__next__"):
-            args = (list(args[0]), *args[1:])
+        if of_iterables:
+            args = tuple(map(_listed, args))
+            kwargs = {name: _listed(one) for name, one in kwargs.items()}
         if recorded_argument(*args, *kwargs.values()) is None:
             return plain(*args, **kwargs)
         named = {name: read_leaf(one) for name, one in kwargs.items()}
         return recorded(*map(read_leaf, args), **named)
 
     return call
+
+
+def _listed(one: Any) -> Any:
+    """The elements of an iterator; anything else as it is."""
+    return list(one) if hasattr(type(one), "__next__") else one
 
 
 HANDED = frozenset((

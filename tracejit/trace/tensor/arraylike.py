@@ -98,9 +98,11 @@ class ArrayMethods(ArraySignatures):
         target = shape[:1] if len(shape) == 1 else (shape,) if shape else ()
         return self._handle(np.reshape, (self, *target), kwargs)
 
-    def copy(self) -> Tensor:
-        """A copy in C order; a NumPy scalar stays one."""
-        return self._handle(np.ndarray.copy, (self,), {})
+    def copy(self, order: str = "C") -> Tensor:
+        """A copy; a NumPy scalar stays one."""
+        if order == "C" or self.type.form != "array":
+            return self._handle(np.ndarray.copy, (self,), {})
+        return self._handle(np.copy, (self, order), {})
 
     def transpose(self, *axes: Any) -> Tensor:
         """Axes permuted, as np.transpose."""
@@ -183,6 +185,7 @@ class ArrayMethods(ArraySignatures):
         trace = method_of(np.trace)
         diagonal = method_of(np.diagonal)
         argsort = method_of(np.argsort)
+        argpartition = method_of(np.argpartition)
         nonzero = method_of(np.nonzero)
         searchsorted = method_of(np.searchsorted)
         choose = method_of(np.choose)

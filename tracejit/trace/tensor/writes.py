@@ -233,8 +233,11 @@ def _into(function: Any) -> Callable[[Callable[..., None]], Callable[..., None]]
     """Answers calls of `function`, whose first argument is written to."""
 
     def register(write: Callable[..., None]) -> Callable[..., None]:
+        first = next(iter(inspect.signature(write).parameters))
+
         @functools.wraps(write)
-        def call(x: Any, *args: Any, **kwargs: Any) -> None:
+        def call(*args: Any, **kwargs: Any) -> None:
+            x, *args = args or (kwargs.pop(first),)  # type: ignore[assignment]
             if type(x) is np.ndarray:
                 recorded = next(one for one in flatten((args, kwargs))[0] if is_recorded(one))
                 if recorded._recording.gives_numbers():
