@@ -286,6 +286,7 @@ def is_told_with_its_line(function: Callable[..., Any], numbers: Sequence[Any], 
     assert f.explain().count("To avoid it: ") == 2
 
 
+@pytest.mark.usefixtures("as_written")
 def test_numbers_that_c_code_wants_are_told() -> None:
     f = tj.function(lambda x, n: (x * n, json.dumps(n)))
     for number in (1, 2, 3):

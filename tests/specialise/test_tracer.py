@@ -57,6 +57,7 @@ def test_a_static_number_is_no_input_and_one_that_python_reads_becomes_fixed() -
     assert where is not None and "range(n)" in where.text
 
 
+@pytest.mark.usefixtures("as_written")
 def test_where_c_code_wants_a_number_all_numbers_are_fixed() -> None:
     callee = Callee(lambda x, n: x * len(json.dumps(n)))
     one = tracer(callee).record(trace_request(callee, X, 12))

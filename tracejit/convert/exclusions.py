@@ -43,7 +43,7 @@ def as_is(marked: Marked) -> Marked:
 
     `marked` may also be a class, for its methods; a module; or the name of a package, for all its
     modules. What runs as it is written is recorded as far as NumPy hands its calls to recorded
-    arrays, and refused elsewhere. It takes `tracejit.numpy` for arrays that it fills. The setting
+    arrays, and refused elsewhere: it makes arrays that it fills by `np.zeros_like(x)`. The setting
     `as_is` names packages without any change of code.
 
     >>> import numpy as np

@@ -196,7 +196,8 @@ class Fallback(NamedTuple):
             return shown(misfit)
         if isinstance(error, Exception):
             add_note(error)
-        return error if places.is_ours(error) else without_frames(error, PACKAGE)
+        is_bug = places.is_ours(error) and not places.stands_for_numpys(error)
+        return error if is_bug else without_frames(error, PACKAGE)
 
     def _takes_gradients(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Return whether the function takes gradients by its arguments itself, as recordings know

@@ -158,8 +158,8 @@ def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference
     detail = f"Every size of {one.what} has a kernel of its own: the function needs the number"
     return one._replace(
         detail=detail + line,
-        fix="write x.shape[0] for len(x), -1, *_like and reductions; np.arange(n) and its kin of "
-        "tracejit.numpy; or pass arrays of one shape.",
+        fix="write x.shape[0] for len(x), -1, *_like, np.arange(n) and reductions; or pass arrays "
+        "of one shape.",
     )
 
 

@@ -65,7 +65,10 @@ READS = (
     (r"\brange\(", "a loop is unrolled: mask a fixed number of steps, or loop outside."),
     (r"\b(float|int|complex)\(", "leave {0}(...) out: what computes with it converts it."),
     (r"\b(f[\"']|format\(|str\(|print\()", "print it with tj.callback."),
-    (r"\bnp\.(full|array|zeros|ones|eye|arange|linspace)\(", "import tracejit.numpy as np."),
+    (
+        r"\bnp\.(full|array|zeros|ones|eye|arange|linspace)\(",
+        "make it like an array, as np.full_like does.",
+    ),
     (r"^(if|while|elif|assert)\b", "choose with np.where."),
     (r"", "compute with NumPy functions of it."),
 )

@@ -410,8 +410,8 @@ ERRORS: dict[str, Row] = {
         ValueNeededError,
         "{function} needs the number of rows, {rows}, or an array of so many.",
         "every block has some of the rows, and what is computed must be right for any number.",
-        "write x.shape[0] for len(x), tracejit.numpy.arange and *_like; pass arrays of {rows} rows "
-        "as Dask arrays with the same chunks.",
+        "write x.shape[0] for len(x), np.arange and *_like; pass arrays of {rows} rows as Dask "
+        "arrays with the same chunks.",
     ),
     "rows-effect": Row(
         UnsupportedError,

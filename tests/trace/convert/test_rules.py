@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import operator
+import os
+import traceback
 from typing import Any
 
 import numpy as np
@@ -53,3 +56,37 @@ def test_transforms_and_control_flow_call_functions_converted() -> None:
     np.testing.assert_allclose(tj.jacobian(row)(X), [3.4, 1.5, 0.0])
     assert tj.function(chosen)(X) == pytest.approx(row(X))
     assert tj.function(chosen)(-X) == -1.5
+
+
+MISFITS = {
+    "zeros": lambda x: np.zeros(3, foo=1) + x,
+    "mean": lambda x: np.mean(),
+    "math": lambda x: math.exp(x[0], 2),
+    "an array": lambda x: math.exp(x),
+    "float": lambda x: float(x[0], 2),
+    "int": lambda x: int(x[0], foo=1),
+    "scalar": lambda x: np.float64(x[0], 1, 2),
+    "ufunc": lambda x: np.add(x),
+    "round": lambda x: round(x, 1),
+    "sorted": lambda x: sorted(x, foo=1),
+    "attribute": lambda x: x.foo,
+    "decided": lambda x: np.zeros(2)[x.sum()],
+    "truth": lambda x: bool(x),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_what_python_refuses_is_refused_in_its_words_at_the_users_line(name: str) -> None:
+    program: Any = MISFITS[name]
+    with pytest.raises(Exception) as plain:
+        program(X)
+    with pytest.raises(Exception) as caught:
+        tj.function(program)(X)
+    if not isinstance(caught.value, tj.TracejitError):
+        assert type(caught.value) is type(plain.value)
+        assert str(caught.value) == str(plain.value)
+    trace = traceback.extract_tb(caught.value.__traceback__)
+    assert trace[-1].filename == __file__
+    rooms = (os.sep + "convert" + os.sep, os.sep + "specialise" + os.sep + "t")
+    frames = {frame.filename for frame in trace} - {__file__}
+    assert not [name for name in frames if any(room in name for room in rooms)]

@@ -34,7 +34,7 @@ CALLS: dict[str, tuple[Any, str, str]] = {
     "special": (lambda x: scipy.special.logsumexp(x), "special.logsumexp",
                 f"write `{T}.special.logsumexp(x)`"),
     "fft": (lambda x: scipy.fft.fft(x), "fft.fft", f"write `{T}.fft.fft(x)`"),
-    "stats": (lambda x: scipy.stats.norm.logpdf(x), "stats", f"take the function from {T}.stats"),
+    "stats": (lambda x: scipy.stats.norm.logpdf(x), "stats", f"take it from {T}.stats"),
     "another package": (lambda x: scipy.interpolate.CubicSpline(VECTOR, x),
                         "interpolate.CubicSpline", "tj.primitive"),
     "not recorded": (lambda x: scipy.linalg.null_space(x), "linalg.null_space",

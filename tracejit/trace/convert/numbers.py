@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import PYTHON_TYPES
-from tracejit.ops.elementwise.python_math import MATH_OPS, math_fsum
+from tracejit.ops.elementwise.python_math import MATH_OPS, UFUNCS, math_fsum
 from tracejit.ops.elementwise.python_numbers import (
     CONVERSIONS,
     python_complex_of_parts,
@@ -138,8 +138,11 @@ def _of_special(name: str) -> Callable[..., Any]:
 
 def _of_op(name: str) -> Callable[..., Any]:
     op = MATH_OPS[name]
+    count = getattr(UFUNCS.get(name), "nin", None)
 
     def call(*operands: Any) -> Any:
+        if count not in (None, len(operands)):
+            getattr(math, name)(*[1.0] * len(operands))  # says how many it takes
         return op(*map(operand, operands))
 
     return call

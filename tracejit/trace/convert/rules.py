@@ -54,7 +54,12 @@ def where_recorded(
         if recorded_argument(*args, *kwargs.values()) is None:
             return plain(*args, **kwargs)
         named = {name: read_leaf(one) for name, one in kwargs.items()}
-        return recorded(*map(read_leaf, args), **named)
+        try:
+            return recorded(*map(read_leaf, args), **named)
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                plain(*args, **kwargs)  # says what does not fit
+            raise
 
     return call
 

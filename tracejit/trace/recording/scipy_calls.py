@@ -30,6 +30,7 @@ _MATH_CALL = re.compile(r"\bmath\.(\w+)\(")
 # Functions of math that have another name in NumPy.
 _OF_NUMPY = {"fabs": "abs", "fsum": "sum"}
 ON_TAPE = "compute with NumPy's functions on the Tensor itself."
+CONVERTED = "call it in a function that is converted, in a file and by tj.function"
 BY_PYTHON = (
     "keep the call outside the function, or make it an operation of its own: "
     "call g = tj.primitive(f) instead, with its derivative by tj.register_gradient(g)."
@@ -53,7 +54,7 @@ def _foreign_call() -> tuple[str, str]:
     if called := scipy_called():
         return called, _instead_of(called)
     if iterator := _iterator_called():
-        return iterator, f"take {iterator} from `import tracejit.numpy as np`."
+        return iterator, "loop over np.ndindex(x.shape), and read x[index]."
     line = places.where(places.user_frame())
     text = "" if line is None else line.text[line.column or 0 : line.end_column]
     found = _MATH_CALL.search(text)
@@ -95,10 +96,11 @@ def _instead_of(called: str) -> str:
     if called != "scipy" and area not in _AREAS:
         return BY_PYTHON
     if not name:
-        return f"take the function from tracejit.{called}; dir() lists what it records."
+        return f"{CONVERTED}, or take it from tracejit.{called}; dir() lists what it records."
     import_module(f"tracejit.ops.scipy.{_RECORDS.get(area, area)}")
     if getattr(sys.modules[f"scipy.{area}"], name) in HANDLERS:
-        return f"write {_line(f'tracejit.{called}')}, after `import tracejit.scipy.{area}`."
+        line, module = _line(f"tracejit.{called}"), f"tracejit.scipy.{area}"
+        return f"{CONVERTED}; elsewhere write {line}, after `import {module}`."
     return BY_PYTHON
 
 

@@ -37,6 +37,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 TEXT_LIMIT = 76
 PACKAGE = str(Path(__file__).parents[2]) + os.sep
 OWN_FOLDERS = (PACKAGE, str(Path(np.__file__).parent) + os.sep)
+_IN_PLACE_OF_NUMPY = tuple(
+    str(Path(PACKAGE, name))
+    for name in ("trace/convert", "trace/tensor", "trace/recording/decisions.py", "api/arrays.py")
+)
 _SCIPY = str(Path(np.__file__).parents[1] / "scipy") + os.sep
 # The decorators of contextlib call what they decorate.
 _INTERNAL_FOLDERS = (*OWN_FOLDERS, _SCIPY, contextlib.__file__)
@@ -77,6 +81,17 @@ def is_ours(error: BaseException) -> bool:
     """Return whether code of tracejit has raised `error`."""
     frame = frame_that_raised(error)
     return frame is None or frame.f_code.co_filename.startswith(PACKAGE)
+
+
+def stands_for_numpys(error: BaseException) -> bool:
+    """Return whether code that stands for a call of the user's, of NumPy or Python, has raised
+    `error`."""
+    frame, trace = frame_that_raised(error), error.__traceback__
+    if frame is None or not frame.f_code.co_filename.startswith(_IN_PLACE_OF_NUMPY):
+        return False
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(PACKAGE):
+        trace = trace.tb_next
+    return trace is not None
 
 
 def assigned_elements() -> str:

@@ -304,11 +304,11 @@ class Tensor(ArrayMethods):
         if hands_over(sys._getframe(1)):
             return no_array()
         if self.type.dtype.kind in "biu":
-            fix = "to index a plain array with it, `import tracejit.numpy as np` and index "
-            fix += "np.asarray(array); otherwise pass it to NumPy functions as it is."
+            fix = "to index a plain array with it, write np.take(array, t); otherwise pass it to "
+            fix += "NumPy functions as it is."
         else:
             fix = "pass it to NumPy functions as it is, cast it with .astype, and join recorded "
-            fix += "arrays with np.stack, or np.array of `import tracejit.numpy as np`."
+            fix += "arrays with np.stack."
         array = np.asarray(self._number(lambda number: number, "np.asarray({})", fix), dtype)
         return array.copy() if copy else array
 

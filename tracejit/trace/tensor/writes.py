@@ -29,7 +29,7 @@ from tracejit.trace.tensor.selected import Selected
 PLAIN = "a plain array, which cannot hold what is being recorded"
 USE_NAMESPACE = (
     "write into a copy, y = np.array(y), or use the returned value. In code that is not converted, "
-    "make the array with `import tracejit.numpy as np`."
+    "make the array like one that is recorded, as np.zeros_like(x) does."
 )
 
 
@@ -58,7 +58,7 @@ def refusal_behind(error: BaseException | None) -> TracejitError | None:
         words = {"function": "np.nditer", "problem": "NumPy asks for the array itself"}
         frame = places.frame_that_raised(error)
         where = None if frame is None else places.where(frame)
-        fix = "take it from `import tracejit.numpy as np`."
+        fix = "loop over np.ndindex(x.shape), and read x[index]."
         return fail("unsupported-call", where, **words, fix=fix)
     cause = None if error is None else error.__cause__
     if not isinstance(cause, TracejitError):
