@@ -109,6 +109,12 @@ def _tolist(self: Any) -> Any:
     return [_tolist(one) for one in self]
 
 
+@rule(Tensor.conjugate)
+def _conjugate(self: Any) -> Any:
+    is_complex = self.type.form == "weak" and self.dtype.kind == "c"
+    return python_number(np.conjugate(self), complex) if is_complex else self.conjugate()
+
+
 def _is_integer(x: Any) -> Callable[[], Any]:
     return lambda: python_number(x == np.floor(x), bool)
 
