@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import inspect
+import math
 import sys
 import threading
 import weakref
@@ -438,3 +439,13 @@ def test_generators_and_coroutines_stay_what_they_are() -> None:
     assert list(converted(names["generator"], converter)(1)) == [1, 1]
     assert inspect.iscoroutinefunction(converted(names["waits"], converter))
     assert inspect.isasyncgenfunction(converted(names["several"], converter))
+
+
+def test_methods_of_pythons_own_types_are_asked_of_nobody() -> None:
+    asked: list[Any] = []
+    with Converter(Operators(), calls=True, route=asked.append) as converter:
+        for method in ([].append, {}.get, "".join, (1).bit_length, (1.0).is_integer):
+            assert converter.convert(method) is method
+        assert asked == []
+        converter.convert(math.exp)
+    assert asked == [math.exp]

@@ -15,6 +15,7 @@ import functools
 import sys
 from collections.abc import Callable
 from types import (
+    BuiltinFunctionType,
     CodeType,
     FrameType,
     FunctionType,
@@ -24,7 +25,7 @@ from typing import Any
 
 from tracejit.convert.exclusions import LIBRARY, Reason, exclusion
 from tracejit.convert.mapping import See, real_globals, seen_through
-from tracejit.convert.operators import LASTING, Operators, Place, is_lasting
+from tracejit.convert.operators import LASTING, TYPES_OF_C, Operators, Place, is_lasting
 from tracejit.convert.rewrite import bind, converted_text, has_operators, rewrite
 from tracejit.convert.source import TOO_DEEP, Refusal, Source, find
 from tracejit.support.codes import LENT, WRITTEN
@@ -114,18 +115,22 @@ class Converter:
         """
         kind = type(called)
         instead = None
-        if kind is MethodType:
+        if kind is FunctionType:
+            instead = self._known.get(called)
+            if instead is None:
+                is_as_is = id(called.__code__) in self._as_is
+                instead = called if is_as_is else self._made.get(called)
+        elif kind is MethodType:
             function = called.__func__
             known = self._known.get(function) if type(function) is FunctionType else None
             if known is function:
                 instead = called
             elif known is not None:
                 return MethodType(known, called.__self__)
+        elif kind is BuiltinFunctionType and type(called.__self__) in TYPES_OF_C:
+            instead = called
         elif kind in LASTING:
             instead = self._known.get(called)
-            if instead is None and kind is FunctionType:
-                is_as_is = id(called.__code__) in self._as_is
-                instead = called if is_as_is else self._made.get(called)
         elif type(kind) is type:
             known = self._called.get(kind)
             if known is not None:

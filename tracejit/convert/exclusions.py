@@ -8,6 +8,7 @@ packages by the setting of this name.
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeVar
 
@@ -73,14 +74,27 @@ def _mark(member: Any) -> None:
         _marked[function.__code__] = True
 
 
+def is_never_converted(function: FunctionType) -> bool:
+    """Return whether a function is a part of Python, NumPy or tracejit, or of sparse matrices."""
+    return _is_never_converted(_module_of(function))
+
+
+@lru_cache(4096)
+def _is_never_converted(name: str) -> bool:
+    is_library = name.split(".", 1)[0] in LIBRARIES and not name.startswith(CONVERTED)
+    return is_library or name.startswith(MATRICES)
+
+
+def _module_of(function: FunctionType) -> str:
+    module = function.__globals__.get("__name__")
+    return module if isinstance(module, str) else ""
+
+
 def exclusion(function: FunctionType) -> Reason | None:
     """The reason for which a function runs as it is written, whatever its source."""
-    module = function.__globals__.get("__name__")
-    name = module if isinstance(module, str) else ""
-    is_library = name.split(".", 1)[0] in LIBRARIES and not name.startswith(CONVERTED)
-    if is_library or name.startswith(MATRICES):
+    if is_never_converted(function):
         return LIBRARY
-    packages = _packages(name)
+    packages = _packages(_module_of(function))
     if function.__code__ in _marked or not _modules.isdisjoint(packages):
         return MARKED
     return None if set(setting("as_is")).isdisjoint(packages) else SET

@@ -31,7 +31,7 @@ from typing import Any
 
 Announce = Callable[[Any], Any]
 
-_TYPES_OF_C = frozenset((list, dict, set, tuple, str, bytes, int, float, bool, complex, frozenset))
+TYPES_OF_C = frozenset((list, dict, set, tuple, str, bytes, int, float, bool, complex, frozenset))
 """Types whose instances have no attributes of their own."""
 
 LASTING: set[type] = {FunctionType, BuiltinFunctionType, type}
@@ -79,7 +79,7 @@ class Place:
         if not self.is_new:
             return
         self.is_new = False
-        if type(holder) in _TYPES_OF_C or (type(called) is MethodType and _KEEPS_METHODS):
+        if type(holder) in TYPES_OF_C or (type(called) is MethodType and _KEEPS_METHODS):
             if instead is called and is_lasting(type(holder)):
                 self.holder = type(holder)
         elif is_lasting(called) and (holder is None or _has(holder, called)):

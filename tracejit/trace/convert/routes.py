@@ -31,7 +31,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tracejit.convert.converter import Converter
-from tracejit.convert.exclusions import CONVERTED, LIBRARY, Reason, exclusion
+from tracejit.convert.exclusions import CONVERTED, Reason, is_never_converted
 from tracejit.convert.operators import LASTING, Operators
 from tracejit.ops.areas import handler_of
 from tracejit.ops.base.op import HANDLERS
@@ -196,7 +196,7 @@ class Routes:
         if found is None and kind not in _FUNCTIONS:
             found = self._instance(called, kind)
         if found is None and kind is FunctionType and _is_of_library(called):
-            return None if exclusion(called) is LIBRARY else self.if_recorded(called)
+            return None if is_never_converted(called) else self.if_recorded(called)
         if found is None and self.observer is None:
             self.lend_methods_around(called)
         return found

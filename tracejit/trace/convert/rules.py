@@ -20,8 +20,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tracejit.trace.recording.variable import read_leaf
-from tracejit.trace.tensor.namespaces import recorded_argument
+from tracejit.trace.tensor.namespaces import PLAIN, recorded_argument
 
+_NOTHING = object()
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 RULES: dict[Any, Callable[..., Any]] = {}
@@ -47,7 +48,10 @@ def where_recorded(
     Variables; `plain` elsewhere."""
 
     @functools.wraps(plain, updated=())
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(first: Any = _NOTHING, /, *rest: Any, **kwargs: Any) -> Any:
+        if type(first) in PLAIN and not rest and not kwargs:
+            return plain(first)
+        args = rest if first is _NOTHING else (first, *rest)
         if of_iterables:
             args = tuple(map(_listed, args))
             kwargs = {name: _listed(one) for name, one in kwargs.items()}
@@ -88,6 +92,8 @@ def handed(plain: Callable[..., Any], route: Callable[[Any], Any]) -> Callable[.
 
     @functools.wraps(plain, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and PLAIN.issuperset(map(type, args)):
+            return plain(*args)
         named = {name: routed(one) for name, one in kwargs.items()}
         return plain(*map(routed, args), **named)
 

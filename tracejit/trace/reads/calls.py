@@ -33,7 +33,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tracejit.convert.exclusions import LIBRARY, exclusion
+from tracejit.convert.exclusions import is_never_converted
 from tracejit.convert.operators import is_lasting
 from tracejit.support.codes import code_of, is_made_of_another
 from tracejit.support.memo import ByIdentity
@@ -262,7 +262,7 @@ class Calls(Containers):
         if found is not None:
             self.names.add(f.__name__)
             return self.handing_over(found) if hands_over(f) else self.handing(found)
-        if exclusion(f) is LIBRARY:
+        if is_never_converted(f):
             return self._of_library(f)
         if is_installed(f):
             return self.routes.if_recorded(f, self.handing(f), None if is_tool(f) else _is_followed)
@@ -390,7 +390,7 @@ class Calls(Containers):
         if type(bound.__self__) is os._Environ and bound.__name__ == "get":
             return functools.partial(self.variable, bound)
         found = self.routes.route(bound)
-        if found is not None or exclusion(bound.__func__) is LIBRARY:
+        if found is not None or is_never_converted(bound.__func__):
             return self.handing(found or bound, bound.__self__)
         return MethodType(self.of_function(bound.__func__), bound.__self__)
 

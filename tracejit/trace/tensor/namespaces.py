@@ -22,20 +22,20 @@ from tracejit.trace.structure.trees import DEEPEST, MAPPINGS, SEQUENCES, flatten
 NUMPY: list[Callable[[Any], Any]] = []
 """Finders of what stands for a function of NumPy's, or None."""
 
-_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), np.ndarray, np.float64))
+PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), np.ndarray, np.float64))
 """Types of arguments that are never recorded, nor hold what is."""
 
 
 def recorded_argument(*args: Any) -> Any:
     """The first Tensor or Variable among `args` and in their containers; None without."""
-    if _PLAIN.issuperset(map(type, args)):
+    if PLAIN.issuperset(map(type, args)):
         return None
     waiting: list[Iterable[Any]] = [args]
     for _ in range(DEEPEST):
         inside: list[Iterable[Any]] = []
         for value in chain.from_iterable(waiting):
             kind = type(value)
-            if kind in _PLAIN:
+            if kind in PLAIN:
                 continue
             if hasattr(kind, "__tracejit_record__"):
                 return value
