@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import tracejit as tj
 from tests.rows import each_row
 from tests.support.compare import assert_same, same_for_each
+from tracejit.support.errors import UnsupportedError
 
 TABLE = np.array([0.5, 1.5, 2.5, 3.5])
 
@@ -226,3 +228,46 @@ BY_NAME: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", BY_NAME)
 def test_arguments_may_be_given_by_their_names(name: str) -> None:
     np.testing.assert_allclose(tj.function(BY_NAME[name])(X), BY_NAME[name](X))
+
+
+STRIDED: dict[str, Callable[[Any], Any]] = {
+    "windows": lambda x: np.lib.stride_tricks.as_strided(x, (5, 3), x.strides * 2).sum(axis=1),
+    "with hops": lambda x: np.lib.stride_tricks.as_strided(
+        x, shape=(3, 3), strides=(2 * x.itemsize, x.itemsize)
+    ).prod(axis=1),
+    "of a matrix": lambda x: np.lib.stride_tricks.as_strided(
+        (x[:, None] * x).copy(), (3, 6, 2, 2), (112, 8, 56, 8)
+    ).max(axis=(2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_strides_of_windows_are_recorded(name: str) -> None:
+    x = np.array([1.5, 0.4, 2.25, 3.1, 0.2, 0.9, 1.3])
+    compiled = tj.function(STRIDED[name])
+    np.testing.assert_allclose(compiled(x), STRIDED[name](x))
+    with (
+        pytest.raises(UnsupportedError, match="layout") if name != "of a matrix" else nullcontext()
+    ):
+        compiled(x[::-1])
+
+
+def test_other_strides_are_refused() -> None:
+    x = np.arange(6.0)
+    for shape, strides in (((2, 3), (8, 16)), ((6, 3), (8, 8)), ((3, 3), (0, 8)), ((4,), (8,))):
+        with pytest.raises(tj.TracejitError):
+            tj.function(
+                lambda x, shape=shape, strides=strides: np.lib.stride_tricks.as_strided(
+                    x, shape, strides
+                )
+            )(x)
+
+
+def test_strides_follow_what_is_written() -> None:
+    def written(x: Any) -> Any:
+        y = np.array(x)
+        pairs = np.lib.stride_tricks.as_strided(y, (2, 2), y.strides * 2)
+        y[1] = 7.0
+        return pairs * 1.0
+
+    np.testing.assert_array_equal(tj.function(written)(X), written(X))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from tracejit.ops.base.creation import as_array
 from tracejit.ops.base.forms import as_element
@@ -125,6 +127,44 @@ def _memory(x: Any) -> Any:
 @rule(np.may_share_memory, np.shares_memory)
 def _share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     return _memory(a) is _memory(b)
+
+
+def _strides(x: Any) -> tuple[int, ...]:
+    """The steps from element to element in memory, in bytes, of an array in C order."""
+    if not lies_in_order(x):
+        name, problem = f"{x._called()}.strides", "the layout of the array in memory is not known"
+        words = {"function": name, "problem": problem, "fix": "take those of a copy, x.copy()."}
+        raise fail("unsupported-call", places.here(), **words)
+    sizes = tuple(map(int, x.shape))
+    return tuple(x.itemsize * math.prod(sizes[axis + 1 :]) for axis in range(x.ndim))
+
+
+ROUTED["strides"] = _strides
+
+
+@rule(np.lib.stride_tricks.as_strided)
+def _as_strided(
+    x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
+) -> Any:
+    """Windows along all axes, in steps of any length."""
+    own, ndim = _strides(x), x.ndim
+    shape = x.shape if shape is None else tuple(map(operator.index, shape))
+    strides = own if strides is None else tuple(map(operator.index, strides))
+    counts, window, steps = shape[:ndim], shape[ndim:], strides[:ndim]
+    if len(window) == ndim and strides[ndim:] == own and min(counts, default=0) > 0:
+        hops = [max(1, step // size) for step, size in zip(steps, own, strict=True)]
+        rows = sliding_window_view(x, window, writeable=writeable)
+        chosen = rows[
+            tuple(slice(0, (n - 1) * hop + 1, hop) for n, hop in zip(counts, hops, strict=True))
+        ]
+        if chosen.shape == shape and all(
+            h * s == step for h, s, step in zip(hops, own, steps, strict=True)
+        ):
+            return chosen
+    words = {"problem": "of its views it records windows along all axes", "fix": "index by arrays."}
+    raise fail(
+        "unsupported-call", places.here(), function="np.lib.stride_tricks.as_strided", **words
+    )
 
 
 @rule(np.from_dlpack)

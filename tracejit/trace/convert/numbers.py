@@ -87,7 +87,7 @@ def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
         return base**exp
     operands = (base, exp, mod)
     if any(type(one) in TENSORS and one.type.form != "weak" for one in operands):
-        return pow(np.int64(1), 1, 1)  # type: ignore[call-overload]  # which NumPy refuses
+        return pow(np.int64(1), 1, 1)  # which NumPy refuses
     return pow(*map(operator.index, operands))
 
 
