@@ -38,6 +38,7 @@ from tracejit.convert.operators import is_lasting
 from tracejit.support.codes import code_of, is_made_of_another
 from tracejit.support.memo import ByIdentity
 from tracejit.trace.convert.routes import Routes, hands_over
+from tracejit.trace.convert.standard import by_type
 from tracejit.trace.guards.access_paths import (
     ATTRIBUTE,
     CALL,
@@ -411,7 +412,7 @@ class Calls(Containers):
         self.names.add(f.__name__)
         if f.__module__ == CALLBACKS:
             return self._later(f)
-        return self.handing(f)
+        return self.handing(by_type(f, FunctionType) or f)
 
     def _later(self, f: FunctionType) -> Any:
         """`tj.callback`, whose function runs after the recording, and reads only then."""

@@ -39,7 +39,13 @@ PACKAGE = str(Path(__file__).parents[2]) + os.sep
 OWN_FOLDERS = (PACKAGE, str(Path(np.__file__).parent) + os.sep)
 _IN_PLACE_OF_NUMPY = tuple(
     str(Path(PACKAGE, name))
-    for name in ("trace/convert", "trace/tensor", "trace/recording/decisions.py", "api/arrays.py")
+    for name in (
+        "trace/convert",
+        "trace/tensor",
+        "trace/reads/rules.py",
+        "trace/recording/decisions.py",
+        "api/arrays.py",
+    )
 )
 _SCIPY = str(Path(np.__file__).parents[1] / "scipy") + os.sep
 # The decorators of contextlib call what they decorate.
