@@ -32,6 +32,11 @@ class Case:
         self.shared: dict[Any, Any] = {}
 
     @cached_property
+    def leaves(self) -> list[Any]:
+        """The leaves of the sample's arguments, which no program changes."""
+        return flatten(self.sample.args)[0]
+
+    @cached_property
     def program(self) -> Program:
         """The sample on its arguments."""
         return Program(self.sample.call, self.sample.args, self.seed)
@@ -57,19 +62,17 @@ class Case:
         for name in ("program", "single", "empty"):
             self.__dict__.pop(name, None)
 
-    @property
+    @cached_property
     def order(self) -> int:
         """The highest order of differentiation that is checked."""
-        if not self.sample.differentiable or not any(
-            map(is_floating, flatten(self.sample.args)[0])
-        ):
+        if not self.sample.differentiable or not any(map(is_floating, self.leaves)):
             return 0
         return self.sample.order
 
     @property
     def has_doubles(self) -> bool:
         """Tell if an argument is in double precision."""
-        return any(cast(leaf, SINGLE) is not leaf for leaf in flatten(self.sample.args)[0])
+        return any(cast(leaf, SINGLE) is not leaf for leaf in self.leaves)
 
 
 def read_tables() -> tuple[list[Case], dict[str, Exception]]:

@@ -254,7 +254,7 @@ def batched(case: Case, there: tuple[bool, ...]) -> BatchedProgram:
 
 def choices(case: Case) -> list[tuple[bool, ...]]:
     """Which leaves are batched: all that are floating, the first, the last."""
-    leaves = flatten(case.sample.args)[0]
+    leaves = case.leaves
     places = [k for k, leaf in enumerate(leaves) if is_floating(leaf)]
     places = places or [k for k, leaf in enumerate(leaves) if is_array(leaf)]
     if not places:

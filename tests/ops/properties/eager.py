@@ -25,7 +25,7 @@ def is_strong(leaf: Any) -> bool:
 
 def is_eager(case: Case) -> bool:
     """Tell if a sample has an array or NumPy scalar among its arguments."""
-    return any(map(is_strong, flatten(case.sample.args)[0]))
+    return any(map(is_strong, case.leaves))
 
 
 def run_eagerly(case: Case) -> tuple[list[Any], Any]:

@@ -30,7 +30,7 @@ KNOWN = ("round", "rint") if np.round(INTEGERS) is INTEGERS else ()
 
 def with_arrays(case: Case) -> bool:
     """Tell if a sample has an array among its arguments."""
-    return any(map(is_array, flatten(case.sample.args)[0])) and case.sample.op not in KNOWN
+    return any(map(is_array, case.leaves)) and case.sample.op not in KNOWN
 
 
 def root_of(tensor: Any) -> tuple[Any, bool]:

@@ -32,6 +32,7 @@ SEQUENCES = (list, tuple)
 INDEXED = (*MAPPINGS, *SEQUENCES)
 BUILTIN = (None, *INDEXED, set, slice)
 DEEPEST = 150  # a result is built by one expression, and Python takes 200 brackets in another
+_LEAVES = (np.ndarray, float, int, bool, type(None), str, complex)
 _SLICE = ("start", "stop", "step")
 _CONSTANTS = (*ATOMS, enum.Enum, np.generic, type)
 
@@ -138,6 +139,8 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Any], Structure]:
     holds itself, or is nested deeper than Python's own text of it could be."""
     if depth > DEEPEST:
         raise fail("too-deep", places.here(), deepest=DEEPEST)
+    if type(value) in _LEAVES:
+        return [value], LEAF
     value = tuple(value) if type(value) is FreeShape else value
     if type(value) in MAPPINGS and any(hasattr(type(k), "__tracejit_record__") for k in value):
         value = _with_plain_keys(value)
