@@ -34,7 +34,7 @@ def test_each_property_that_fails_is_named() -> None:
     case = CASES_OF["add"][0]
     properties = [Property(one, always, 1) for one in (is_of_another_op, holds, can_be_divided)]
     with pytest.raises(AssertionError) as caught:
-        assert_properties(case, properties)
+        assert_properties([(CASES_OF["cos"][0], [Property(holds, always, 1)]), (case, properties)])
     told = str(caught.value)
     assert told.startswith("2 of 3 properties of add-0 do not hold:\n")
     assert "    is of another op: AssertionError" in told
@@ -45,7 +45,7 @@ def test_each_property_that_fails_is_named() -> None:
 
 def test_programs_are_dropped_after_a_sample() -> None:
     case = CASES_OF["add"][0]
-    assert_properties(case, [Property(lambda case: case.program.recorded, always, 1)])
+    assert_properties([(case, [Property(lambda case: case.program.recorded, always, 1)])])
     assert "program" not in vars(case)
 
 

@@ -1,4 +1,5 @@
-"""Every property of every op, on every sample of the tables `samples_*.py`: one test per sample.
+"""Every property of every op, on every sample of the tables `samples_*.py`: by day one test for ten
+samples of an op, by night one for each.
 
 The properties are the functions in tests/ops/properties.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.by_day import by_day
 from tests.ops.cases import BROKEN, CASES, CASES_OF, Case
 from tests.ops.properties import batched, eager, memory, recorded  # noqa: F401
 from tests.ops.properties.registry import assert_properties, checked
@@ -52,11 +54,23 @@ WITHOUT_SAMPLES = {
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a test of each sample, under its name; by night of those with a property left over."""
+    """Make a nightly test of each sample with a property that is not checked by day."""
     if "case" in metafunc.fixturenames:
-        night = metafunc.function is test_nightly_properties_hold
-        cases = [case for case in CASES if not night or checked(case, night=True)]
+        cases = [case for case in CASES if checked(case, night=True)]
         metafunc.parametrize("case", cases, ids=lambda case: case.name)
+
+
+def in_groups(count: int) -> list[list[Case]]:
+    """All samples, so many of an op together."""
+    return [
+        cases[k : k + count] for cases in CASES_OF.values() for k in range(0, len(cases), count)
+    ]
+
+
+def name_of(group: list[Case]) -> str:
+    """The name of the only sample, or of the first, and the number of the last."""
+    first, last = group[0], group[-1]
+    return first.name if first is last else f"{first.name}-to-{last.number}"
 
 
 def test_every_table_can_be_read() -> None:
@@ -86,10 +100,11 @@ def records_its_op(case: Case) -> bool:
     return found
 
 
-def test_every_property_holds(case: Case) -> None:
-    assert_properties(case, checked(case))
+@pytest.mark.parametrize("group", in_groups(by_day(10, 1)), ids=name_of)
+def test_every_property_holds(group: list[Case]) -> None:
+    assert_properties([(case, checked(case)) for case in group])
 
 
 @pytest.mark.nightly
 def test_nightly_properties_hold(case: Case) -> None:
-    assert_properties(case, checked(case, night=True))
+    assert_properties([(case, checked(case, night=True))])

@@ -1,15 +1,15 @@
 """The properties that every sample is checked for, and the report of those that do not hold.
 
 A property is a function of a `Case` that raises where it does not hold. One test item checks all
-properties of one sample (tests/ops/test_table.py), so what a property records is there for the
-next, and a failing item names each property that fails.
+properties of a sample (tests/ops/test_table.py), so what a property records is there for the next,
+and a failing item names each property that fails.
 """
 
 from __future__ import annotations
 
 import traceback
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tests.ops.cases import CASES_OF, Case
@@ -102,13 +102,17 @@ def checked(case: Case, night: bool = False) -> list[Property]:
     return [one for one in PROPERTIES if one.is_checked(case, night)]
 
 
-def assert_properties(case: Case, properties: list[Property]) -> None:
-    """Check properties of one sample, all of them, and fail with each that does not hold."""
-    errors = {one.name: one.error(case) for one in properties}
-    case.forget()
-    failed = {name: error for name, error in errors.items() if error is not None}
-    if failed:
-        raise AssertionError(report(case, failed, len(properties)))
+def assert_properties(samples: Iterable[tuple[Case, list[Property]]]) -> None:
+    """Check properties of samples, all of them, and fail with each that does not hold."""
+    reports = []
+    for case, properties in samples:
+        errors = {one.name: one.error(case) for one in properties}
+        case.forget()
+        failed = {name: error for name, error in errors.items() if error is not None}
+        if failed:
+            reports.append(report(case, failed, len(properties)))
+    if reports:
+        raise AssertionError("\n\n".join(reports))
 
 
 def report(case: Case, failed: dict[str, Exception], count: int) -> str:
