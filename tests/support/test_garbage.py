@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gc
-import weakref
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.support.processes import python
 from tracejit.support import garbage
 from tracejit.support.garbage import collection_eased, collection_paused
 
@@ -45,69 +44,75 @@ def test_the_users_function_runs_with_it() -> None:
     assert all(seen) and gc.isenabled()
 
 
-@pytest.fixture
-def nothing_frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A process that has spared nothing yet, without what the tests have frozen."""
-    monkeypatch.setattr(garbage, "_spared", 0)
-    gc.unfreeze()
-    yield
-    gc.freeze()
+PAUSES = """
+import gc
+import weakref
 
+from tracejit.support import garbage
+from tracejit.support.garbage import collection_paused
 
-@pytest.fixture
-def collected() -> Iterator[list[int]]:
-    """The generations that are collected meanwhile."""
-    seen: list[int] = []
-
-    def see(phase: str, info: dict[str, int]) -> None:
-        if phase == "start":
-            seen.append(info["generation"])
-
-    gc.collect()
-    gc.callbacks.append(see)
-    yield seen
-    gc.callbacks.remove(see)
-
-
-def graph_of(count: int) -> list[list[object]]:
-    """Some objects that the garbage collector knows."""
+def graph_of(count):
     return [[] for _ in range(count)]
 
+def nothing_spared():
+    garbage._spared = 0
+    gc.unfreeze()
 
-def test_few_new_objects_are_not_walked_at_once(
-    nothing_frozen: None, collected: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(garbage, "SPARED_OBJECTS", 5_000)
-    with collection_paused():
-        kept = graph_of(2_000)
-        collected.clear()
-    kept += graph_of(10)
-    assert not collected and gc.get_freeze_count() == 0
-    with collection_paused():
-        kept += graph_of(6_000)
-    kept += graph_of(10)
-    assert collected
+def see(phase, info):
+    if phase == "start":
+        seen.append(info["generation"])
+
+class Cycle:
+    def __init__(self):
+        self.itself = self
+
+seen = []
+gc.collect()
+gc.callbacks.append(see)
+garbage.SPARED_OBJECTS = 5_000
+with collection_paused():
+    kept = graph_of(2_000)
+    seen.clear()
+kept += graph_of(10)
+few = not seen and gc.get_freeze_count() == 0
+with collection_paused():
+    kept += graph_of(6_000)
+kept += graph_of(10)
+print(few, bool(seen))
+
+nothing_spared()
+with collection_paused():
+    watched = weakref.ref(Cycle())
+there = watched() is not None
+gc.collect()
+print(there, watched() is None)
+
+nothing_spared()
+gc.freeze()
+frozen = gc.get_freeze_count()
+with collection_paused():
+    others = graph_of(2_000)
+print(frozen * 0.9 < gc.get_freeze_count() <= frozen)
+"""
 
 
-def test_garbage_of_a_pause_is_found(nothing_frozen: None) -> None:
-    class Cycle:
-        def __init__(self) -> None:
-            self.itself = self
-
-    with collection_paused():
-        watched = weakref.ref(Cycle())
-    assert watched() is not None
-    gc.collect()
-    assert watched() is None
+@pytest.fixture(scope="module")
+def pauses() -> list[str]:
+    """What a process prints of its pauses that has spared nothing yet, and has few objects: a full
+    collection of all tests takes seconds."""
+    return python(PAUSES).splitlines()
 
 
-def test_what_the_user_froze_stays_frozen(nothing_frozen: None) -> None:
-    gc.freeze()
-    frozen = gc.get_freeze_count()
-    with collection_paused():
-        kept = graph_of(2_000)
-    assert len(kept) == 2_000
-    assert frozen * 0.9 < gc.get_freeze_count() <= frozen
+def test_few_new_objects_are_not_walked_at_once(pauses: list[str]) -> None:
+    assert pauses[0] == "True True"
+
+
+def test_garbage_of_a_pause_is_found(pauses: list[str]) -> None:
+    assert pauses[1] == "True True"
+
+
+def test_what_the_user_froze_stays_frozen(pauses: list[str]) -> None:
+    assert pauses[2] == "True"
 
 
 def test_collection_is_rarer_while_functions_are_recorded() -> None:
