@@ -31,7 +31,10 @@ from tracejit.dask.graph import Tasks  # noqa: E402
 
 RNG = np.random.default_rng(22)
 X, Y, W = RNG.normal(size=(330, 5)), np.sign(RNG.normal(size=330)), RNG.normal(size=5)
+# By day processes are forked from a server that has imported what each of them needs.
+START = by_day("forkserver" if hasattr(os, "fork") else "spawn", "spawn")
 SETTINGS = {
+    "distributed.worker.multiprocessing-method": START,
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
@@ -128,7 +131,7 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Any]:
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, multiprocessing.get_context(START)) as pool:
         yield pool
 
 
