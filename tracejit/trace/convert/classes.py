@@ -20,6 +20,8 @@ _LEFT = frozenset(
     "__getattribute__ __init_subclass__ __class_getitem__ __set_name__ __dir__ __sizeof__".split()
 )
 """Special methods that compute nothing with arrays."""
+_WRITTEN_IN_PYTHON = 1 << 9
+"""The flag of classes that may have members written in Python, which no type of C's has."""
 
 
 @rule(builtins.type)
@@ -34,6 +36,8 @@ def lend_methods(cls: type, converter: Converter, seen: dict[int, Any]) -> None:
         if id(base) in seen:
             continue
         seen[id(base)] = base, None
+        if not base.__flags__ & _WRITTEN_IN_PYTHON:
+            continue
         for name, member in list(vars(base).items()):
             function = _special(name, member)
             if type(function) is FunctionType:

@@ -27,6 +27,7 @@ from tracejit.trace.tensor.tensor import TENSORS
 
 _OWN = frozenset((*sys.stdlib_module_names, "numpy", "tracejit"))
 """The packages of classes whose objects are not looked into."""
+_SURROUNDINGS = frozenset(("__globals__", "__builtins__"))
 _NAMESPACES = (ModuleType, FunctionType)
 FIXED = (tuple, frozenset)
 
@@ -43,6 +44,13 @@ def put_numbers(captures: Any, recording: Any, before: Before) -> None:
     for space, name in captures.assigned_names():
         with suppress(RecursionError):
             left.fill_name(space, name)
+
+
+def _reads_globals_of_library(function: FunctionType) -> bool:
+    """Return whether the globals of a function are NumPy's or tracejit's, in which a user leaves
+    nothing. A wrapper has the module of what it wraps, but the globals of its own."""
+    name = function.__globals__.get("__name__")
+    return type(name) is str and name.partition(".")[0] in ("numpy", "tracejit")
 
 
 class _LeftBehind:
@@ -69,7 +77,10 @@ class _LeftBehind:
             for thing in own.values() if type(holder) not in _NAMESPACES else ():
                 if self._is_new(thing):
                     self.fill_attributes(thing)
-        self._fill_names(holder, slots_of(type(holder)))
+        slots = slots_of(type(holder))
+        if type(holder) is FunctionType and _reads_globals_of_library(holder):
+            slots -= _SURROUNDINGS
+        self._fill_names(holder, slots)
 
     def fill_name(self, space: Any, name: str) -> None:
         """Put numbers into one name or attribute, and into a new object there."""
