@@ -25,7 +25,7 @@ def compiled(
         sizes=sizes,
         fixed=dict.fromkeys(range(numbers)),
         is_for=lambda other: other is call,
-        fits=lambda other: holds and other is call,
+        holds=lambda: holds,
     )
     kernel: Any = SimpleNamespace(key=key)
     return CompiledCall(entry, kernel, lambda: key)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tracejit.trace.capture import operands, type_questions
+from tracejit.trace.capture import type_questions
 from tracejit.trace.guards import handed_over, reads
 from tracejit.trace.source.bytecode import instructions, named_as_before, old_name
 
@@ -79,12 +79,10 @@ def test_every_instruction_comes_by_a_name_of_3_13() -> None:
 
 def found_in(code: CodeType) -> tuple[Any, ...]:
     """All that is read off the bytecode of a function."""
-    known = {"W": reads.np.ones(3)}
     return (
         reads.reads_of.__wrapped__(code),
         reads.reads_of.__wrapped__(code, False),
         [one._replace(offsets=frozenset()) for one in handed_over.handed_over(code)],
-        operands.arrays_read(code, frozenset(["x"]), known.get),
         sorted(map(str, type_questions._questions.__wrapped__(code).values())),
     )
 
@@ -95,7 +93,7 @@ def test_bytecode_of_3_14_is_read_as_that_of_3_13(
     function: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = found_in(function.__code__)
-    for module in (reads, handed_over, operands, type_questions):
+    for module in (reads, handed_over, type_questions):
         monkeypatch.setattr(
             module, "instructions", lambda code: map(named_as_before, like_3_14(code))
         )
@@ -105,4 +103,4 @@ def test_bytecode_of_3_14_is_read_as_that_of_3_13(
 def test_the_samples_have_what_is_looked_for() -> None:
     assert len(found_in(callbacks.__code__)[2]) == 2
     if sys.version_info >= (3, 11):
-        assert len(found_in(questions.__code__)[4]) == 3
+        assert len(found_in(questions.__code__)[3]) == 3

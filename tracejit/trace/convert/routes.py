@@ -204,7 +204,7 @@ class Routes:
     def shown(self, called: Any) -> Any:
         """The callable in place of one whose name is read by code that runs as it is written."""
         found = self.route(called)
-        is_users = type(called) is FunctionType and exclusion(called) is not LIBRARY
+        is_users = type(called) is FunctionType and not is_never_converted(called)
         return self.call(called) if found is None and is_users else found or called
 
     def of_table(self, called: FunctionType) -> Any:

@@ -100,6 +100,8 @@ class Attributes(Notes):
 
     def attribute(self, o: Any, word: str, /) -> Any:
         """Read `o.word`."""
+        if (id(o), word) in self.settled:
+            return getattr(o, word)
         kind = type(o)
         if is_plain(kind):
             return getattr(o, word)
@@ -248,11 +250,11 @@ class Attributes(Notes):
         if own is not None and word in own and not is_data:
             value = getattr(o, word)
             if self.is_made(o) or self.wrote(o, word):
-                return value
+                return self._settled(o, word, value)
             step = OWN if descriptor is not None else ATTRIBUTE
             if self.is_lent(o, word, value):
                 return getattr(o, word)
-            return self.note(o, step, word, value)
+            return self._settled(o, word, self.note(o, step, word, value))
         if found is MISSING:
             return self._absent(o, word)
         if type(found) is functools.cached_property:
@@ -265,6 +267,11 @@ class Attributes(Notes):
             return getattr(o, word)
         return self._of_instances_class(o, word, found)
 
+    def _settled(self, o: Any, word: str, value: Any) -> Any:
+        """The value of an attribute of which nothing more is to be noted."""
+        self.settled.add((id(o), word))
+        return value
+
     def _of_instances_class(self, o: Any, word: str, found: Any) -> Any:
         """A method, or another attribute of the class, as an instance has it."""
         kind = type(o)
@@ -273,14 +280,13 @@ class Attributes(Notes):
             if is_users(kind) and type(value) not in _MADE_AT_EACH_READ[1:]:
                 self.note(kind, IN_CLASS, word, found)
                 self.learn(value)
+        elif self.wrote(o, word):
             return value
-        if self.wrote(o, word):
-            return value
-        if type(value) is MethodType:
+        elif type(value) is MethodType:
             self.note(o, METHOD, word, value.__func__)
         elif type(value) not in _MADE_AT_EACH_READ:
             self.note(o, ATTRIBUTE, word, value)
-        return value
+        return self._settled(o, word, value)
 
     def _of_slot(self, o: Any, word: str, slot: Any) -> Any:
         """The value in a slot, or the answer of C code."""

@@ -181,6 +181,7 @@ class Calls(Containers):
         self.outer_cells: dict[int, Any] = {}
         self.entered: dict[int, FunctionType] = {}
         self.stands: dict[Any, Any] = {}
+        self.converted: dict[Any, Any] = {}
 
     def instead(self, called: Any) -> Any:
         """The callable that records a function, class or method of a library; or that itself."""
@@ -197,13 +198,31 @@ class Calls(Containers):
     def call(self, called: Any, /) -> Any:
         """The callable in place of `called`, in the user's frame."""
         kind = type(called)
-        if kind in _FUNCTIONS and sees_frames(called):
+        if kind not in _FUNCTIONS:
+            return self._other(called, kind)
+        if kind is MethodType:
+            known = self.converted.get(called.__func__)
+            if known is not None:
+                return MethodType(known, called.__self__)
+            return called if sees_frames(called) else self._method(called)
+        found = self.converted.get(called)
+        if found is None:
+            found = self._function(called, kind)
+            if is_lasting(called):
+                self.converted[called] = found
+        return found
+
+    def _function(self, called: Any, kind: type) -> Any:
+        """A function of Python's or C's that is called for the first time."""
+        if sees_frames(called):
             return called
         if kind is FunctionType:
             rule = self.rules.get(called)
             return self.of_function(called) if rule is None else functools.partial(rule, self)
-        if kind is MethodType:
-            return self._method(called)
+        return self._of_c(called)
+
+    def _other(self, called: Any, kind: type) -> Any:
+        """The callable in place of one that is no function."""
         if kind in _BOUND:
             return self._of_c(called)
         if isinstance(called, type):
@@ -309,6 +328,8 @@ class Calls(Containers):
         spaces = self.spaces.setdefault(id(code), {})
         if is_tool(f):
             return
+        if id(space) not in spaces:
+            self.settled.clear()
         spaces[id(space)] = space
         for word, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             if not is_inner or id(cell) in self.outer_cells:
@@ -361,6 +382,8 @@ class Calls(Containers):
 
     def name(self, where: int, word: str, value: Any, /) -> Any:
         """Note what a global or builtin is."""
+        if (where, word) in self.settled:
+            return value
         spaces = self.spaces.get(where)
         if spaces is None:
             function = self.routes.converter.lent(where)
@@ -375,6 +398,7 @@ class Calls(Containers):
             is_noted = (key, NAME, word) in self.conditions
             if not is_noted and not self.wrote(space, word):
                 self.note(space, NAME, word, value)
+        self.settled.add((where, word))
         return value
 
     def cell(self, where: int, word: str, value: Any, /) -> Any:
@@ -393,7 +417,10 @@ class Calls(Containers):
         found = self.routes.route(bound)
         if found is not None or is_never_converted(bound.__func__):
             return self.handing(found or bound, bound.__self__)
-        return MethodType(self.of_function(bound.__func__), bound.__self__)
+        converted = self.of_function(bound.__func__)
+        if is_lasting(bound.__func__):
+            self.converted[bound.__func__] = converted
+        return MethodType(converted, bound.__self__)
 
     def variable(self, get: Any, word: Any, /, *default: Any, **named: Any) -> Any:
         """Read a variable of the environment."""

@@ -68,7 +68,7 @@ OF_THREADS = frozenset(("threading", "_thread"))
 ALL = object()
 """The key of a container that was noted whole before it was changed."""
 
-_PLAIN = {
+PLAIN_KINDS = {
     *ATOMS, *TENSORS, np.ufunc, np.dtype, BuiltinFunctionType, MethodWrapperType, CodeType, range,
     slice, object, type(...), type(NotImplemented), UnionType, inspect.Parameter,
 }  # fmt: skip
@@ -98,9 +98,11 @@ class Notes:
 
     `made` are the objects that it has made, and those that libraries have as constants. `arrays`
     are those from outside, `mixed` those that were operands of something recorded, which may take
-    them anew at each call. `refused` says what was read that notes cannot tell; where no walk runs
-    beside and the recording is `alone`, it ends there. `initial` learns how everything was that is
-    about to be changed, `assigned` has the attributes that are assigned, with what they held.
+    them anew at each call. Of attributes and names that are `settled`, by the id of the holder or
+    the code, nothing is left to note. `refused` says what was read that notes cannot tell; where no
+    walk runs beside and the recording is `alone`, it ends there. `initial` learns how everything
+    was that is about to be changed, `assigned` has the attributes that are assigned, with what they
+    held.
     """
 
     def __init__(self, before: Before | None = None) -> None:
@@ -126,6 +128,7 @@ class Notes:
         self.walks: dict[int, tuple[Any, Captures | None]] = {}
         self.compared: set[int] = set()
         self.goes_by_identity = False
+        self.settled: set[tuple[int, str]] = set()
         self.names: set[str] = set()
         self.modules: set[str] = set()
         self.shows = False
@@ -199,6 +202,7 @@ class Notes:
         """Forget what the recording has made and nobody else holds any more."""
         held = self.made_here
         while gone := [key for key in held if _references(held, key) <= _BY_ONE]:
+            self.settled.clear()
             for key in gone:
                 del held[key]
 
@@ -224,6 +228,8 @@ class Notes:
         leads there."""
         if step is not None:
             self._change(holder, key, step)
+        if isinstance(holder, type) or (type(key) is str and key == "__class__"):
+            self.settled.clear()
         self.written.setdefault(id(holder), (holder, {}))[1][key_of(key)] = step, key
 
     def may_change(self, o: Any) -> None:
@@ -368,12 +374,12 @@ _BY_ONE = _references({0: object()}, 0)
 
 def is_plain(kind: type) -> bool:
     """Return whether objects of a class have nothing in them that changes."""
-    if kind in _PLAIN:
+    if kind in PLAIN_KINDS:
         return True
     is_recorded = hasattr(kind, "__tracejit_record__") or hasattr(kind, "__tracejit_sparse__")
     is_foreign_enum = issubclass(kind, Enum) and is_foreign_module(module_name(kind))
     if issubclass(kind, np.generic | np.dtype) or is_recorded or is_foreign_enum:
-        _PLAIN.add(kind)
+        PLAIN_KINDS.add(kind)
         return True
     return False
 

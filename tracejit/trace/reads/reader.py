@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +14,7 @@ from tracejit.trace.convert.routes import observed, observer
 from tracejit.trace.guards.conditions import Guards
 from tracejit.trace.reads.calls import Calls
 from tracejit.trace.reads.check import compiled
-from tracejit.trace.reads.notes import is_plain, is_users
+from tracejit.trace.reads.notes import PLAIN_KINDS, is_plain, is_users
 from tracejit.trace.reads.rules import RULES
 from tracejit.trace.tensor.tensor import TENSORS
 
@@ -100,13 +101,35 @@ def _noting(kind: str, method: str) -> Callable[..., Any]:
     all recordings, so their converted code is equal, and what is known of its loops holds on."""
     plain = getattr(PLAIN, kind)
 
-    def operator(*operands: Any) -> Any:
+    def noting(*operands: Any) -> Any:
         reader = observer()
         return plain(*operands) if reader is None else getattr(reader, method)(*operands)
 
-    return operator
+    return noting
+
+
+def _operate(name: str, /, *operands: Any) -> Any:
+    """Operate on what has nothing in it that changes, or ask the reader."""
+    for one in operands:
+        if type(one) not in PLAIN_KINDS:
+            return _operate_noting(name, *operands)
+    return getattr(operator, name)(*operands)
+
+
+def _attribute(o: Any, word: str, /) -> Any:
+    """The same for an attribute."""
+    return getattr(o, word) if type(o) in PLAIN_KINDS else _attribute_noting(o, word)
+
+
+def _truth(o: Any, /) -> Any:
+    """The same for what Python asks if it is true."""
+    return o if type(o) in PLAIN_KINDS else _truth_noting(o)
 
 
 _METHODS = {"enter": "context", "match": "operand"}
 _KINDS = PLAIN.given().keys() - {"site"}  # each call is noted
-OPERATORS = Operators(**{kind: _noting(kind, _METHODS.get(kind, kind)) for kind in _KINDS})
+_NOTING = {kind: _noting(kind, _METHODS.get(kind, kind)) for kind in _KINDS}
+_operate_noting, _attribute_noting = _NOTING["operate"], _NOTING["attribute"]
+_truth_noting = _NOTING["truth"]
+_FAST = {"operate": _operate, "attribute": _attribute, "truth": _truth}
+OPERATORS = Operators(**(_NOTING | _FAST))
