@@ -62,7 +62,6 @@ def config(
     verify: bool | None = None,
     dump: str | Iterable[str] | None = None,
     convert: bool | None = None,
-    reads: bool | None = None,
     as_is: str | Iterable[str] | None = None,
     **unknown: Any,
 ) -> Configuration:

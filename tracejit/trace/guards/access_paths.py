@@ -137,7 +137,7 @@ class AccessPath(NamedTuple):
 
 
 class Place:
-    """What stands at a path, for a kernel that reads it at each call."""
+    """A place at the end of a path, which a kernel reads at each call."""
 
     __slots__ = ("path",)
 
@@ -147,7 +147,7 @@ class Place:
 
     @property
     def value(self) -> Any:
-        """What stands there now."""
+        """The value that stands there now."""
         return self.path.value()
 
 

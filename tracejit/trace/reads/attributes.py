@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.convert.mapping import real_globals
 from tracejit.support.words import attribute
 from tracejit.trace.capture.ambient import module_of
 from tracejit.trace.guards.access_paths import ATTRIBUTE, OWN, AccessPath, PathStep
@@ -225,6 +226,8 @@ class Attributes(Notes):
         if word == "__class__":
             self.note_type(o)
             return getattr(o, word)
+        if word == "__globals__" and kind is FunctionType and real_globals(o) is not o.__globals__:
+            return real_globals(o)
         if type(kind.__getattribute__) is FunctionType and is_users(kind.__getattribute__):
             self.walk(o)
             return getattr(o, word)
