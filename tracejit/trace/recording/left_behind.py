@@ -65,7 +65,10 @@ class _LeftBehind:
         self._new = 0
 
     def fill_attributes(self, holder: Any) -> None:
-        """Put numbers into the attributes of an object, those in slots too."""
+        """Put numbers into the attributes of an object, those in slots too; a slice keeps what it
+        was made of."""
+        if type(holder) is slice:
+            return
         own: Any = None
         with suppress(AttributeError):
             own = attributes_of(holder)
