@@ -152,7 +152,8 @@ def test_a_handler_may_come_at_any_instruction(program: Any, modules: Any) -> No
     expected = fresh()
     total = min([instructions(fresh, modules) for _ in range(2)])  # a collection adds some
     assert total > 0
-    places = sorted({*np.linspace(0, total - 1, PLACES).astype(int).tolist()})
+    most = 0.95 * total  # another run may find a little more that is known
+    places = sorted({*np.linspace(0, most, PLACES).astype(int).tolist()})
     for place in places:
         inner: list[Any] = []
         handler = functools.partial(_called, inner, differentiated if program is taped else program)
