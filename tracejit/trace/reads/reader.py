@@ -131,5 +131,9 @@ _KINDS = PLAIN.given().keys() - {"site"}  # each call is noted
 _NOTING = {kind: _noting(kind, _METHODS.get(kind, kind)) for kind in _KINDS}
 _operate_noting, _attribute_noting = _NOTING["operate"], _NOTING["attribute"]
 _truth_noting = _NOTING["truth"]
-_FAST = {"operate": _operate, "attribute": _attribute, "truth": _truth}
+_FAST: dict[str, Callable[..., Any]] = {
+    "operate": _operate,
+    "attribute": _attribute,
+    "truth": _truth,
+}
 OPERATORS = Operators(**(_NOTING | _FAST))
