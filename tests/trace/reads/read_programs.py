@@ -783,6 +783,16 @@ def f(x): return x * float(w[1]) + float(np.sum(o.w))
 --> !o.w = o.w.copy()
 --> o.w = np.ones(3)
 --> w = np.array([1, 5])
+== base_of_an_array
+w = np.array([1.0, 2.0])
+def f(x): return x * (2.0 if w.base is None else 3.0)
+--> w = np.array([0.0, 1.0, 2.0])[1:]
+== address
+class A: pass
+a = A(); b = a
+def f(x): return x * (2.0 if id(a) == id(b) else 3.0)
+--> a = A()
+--> b = a
 == arrays_of_one_memory
 w = np.array([1.0, 2.0]); v = w[1:]
 def f(x): return x * float(w[1]) + float(v[0])

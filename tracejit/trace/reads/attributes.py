@@ -115,6 +115,8 @@ class Attributes(Notes):
         if kind is np.ndarray:
             if word == "flags":
                 self.note(o, FLAGS, None, o.flags.num)
+            elif word in _OF_MEMORY:
+                self.compared.add(id(o))
             return getattr(o, word)
         is_about_function = kind in _READ_ONLY or (isinstance(o, Enum) and word in _OF_ENUMS)
         return getattr(o, word) if is_about_function else self._of_instance(o, word)
@@ -349,6 +351,8 @@ class Attributes(Notes):
             self.add_absent(own, AccessPath(o).attribute("__dict__"), word)
 
 
+_OF_MEMORY = frozenset(("base", "ctypes", "data", "device", "strides"))
+"""The attributes of an array that its dtype, shape and flags do not tell."""
 _OF_ENUMS = ("value", "name", "_value_", "_name_")
 _KEPT = ("__dict__", "__code__", "__defaults__", "__kwdefaults__", "__closure__", "__globals__")
 

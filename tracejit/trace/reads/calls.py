@@ -266,6 +266,7 @@ class Calls(Containers):
         """Read `id(o)`."""
         if type(o) in TENSORS:
             self.refuse("the identity of an array")
+        self.compared.add(id(o))
         return id(o)
 
     def walk_rule(self, rule: Any) -> None:
