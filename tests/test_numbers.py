@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.convert.running import define
 from tests.support.compare import assert_same
 from tests.support.errors import outcome
 
@@ -360,3 +361,13 @@ def test_a_default_that_was_replaced_is_the_new_one() -> None:
     f.__defaults__ = (3.0,)
     for _ in range(2):
         assert_same(compiled(X), X * 3.0)
+
+
+@pytest.mark.parametrize(
+    "text", ["1 // n", "5 % n", "1.5 / n", "0**n", "divmod(7, n)", "1 << n", "math.sqrt(n)"]
+)
+def test_what_python_raises_for_a_number_is_raised_though_nobody_reads_it(text: str) -> None:
+    f = define(f"import math\ndef f(x, n):\n    q = {text}\n    return x")["f"]
+    compiled = tj.function(f)
+    for number in (3, 4, 5, 0, -1, 6):
+        check(outcome(compiled, X, number), outcome(f, X, number))

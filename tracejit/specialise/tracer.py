@@ -10,7 +10,7 @@ from typing import Any
 from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
 from tracejit.ir.graph import Value
 from tracejit.ir.step_sizes import NotForAllSteps
-from tracejit.ops.control.branches import ENSURE, may_raise
+from tracejit.ops.control.branches import ENSURE, may_raise, raises_in_python
 from tracejit.passes.framework.dce import needed_nodes
 from tracejit.runtime.dispatch import numpy_generator
 from tracejit.runtime.identity import identity_of
@@ -360,7 +360,7 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
     for node in recording.graph.nodes[: recording.forward]:
         if not of_one.isdisjoint(node.operands):
             of_one.update(node.results)
-        elif node not in needed and may_raise(node):
+        elif node not in needed and (may_raise(node) or raises_in_python(node)):
             with recording.at(node.where):
                 ENSURE(Tensor(node.results[0], recording))
 

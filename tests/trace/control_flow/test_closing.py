@@ -681,6 +681,22 @@ def test_two_python_numbers_of_the_first_trip_make_a_third() -> None:
         assert [*map(repr, found)] == [*map(repr, wanted)]
 
 
+def test_a_division_of_integers_raises_in_its_trip_though_nobody_reads_it() -> None:
+    def counted(x: Any) -> Any:
+        n = 0
+        while x > 1.0:
+            n += 1
+            _ = 1 // (3 - n)
+            x = x / 2.0
+        return x
+
+    recorded = tj.function(counted)
+    for number in (1.5, 3.0, 0.5):
+        assert recorded(np.float64(number)) == counted(np.float64(number))
+    with pytest.raises(ZeroDivisionError):
+        recorded(np.float64(6.0))
+
+
 def test_a_number_that_some_steps_assign_is_what_python_has() -> None:
     def clamped(x: Any) -> Any:
         best, low = 0, x

@@ -35,6 +35,8 @@ Traits say what an op is, and passes ask for them, never for names: an op that d
 is treated right by every pass. None claims anything by default, and `tests/ops/test_traits.py`
 checks each against NumPy.
 
+    raises       Python, whose operation it is, raises an error for some numbers: "by divisor" only
+                 for some that the last operand may be
     elementwise  an element of the result depends on the elements at its place, operands being
                  broadcast: what `batch` of that name says
     linear_in    "jointly" in all operands that have a derivative: f(ax + by) is af(x) + bf(y)
@@ -156,6 +158,7 @@ class Op:
     statements: Callable[..., tuple[str, ...]] | None = None
     cost: Callable[..., int] = size
     effect: bool = False
+    raises: Literal["by divisor", "always"] | None = None
     assumes_shape: bool = False
     library: str = "np"
     since: str = ""

@@ -35,6 +35,12 @@ def may_raise(node: Node) -> bool:
     return "linalg." in node.op.template([value.type for value in node.operands], node.params)
 
 
+def raises_in_python(node: Node) -> bool:
+    """Return whether Python raises an error for some numbers that an operation of its own gets."""
+    operands = node.operands[-1:] if node.op.raises == "by divisor" else node.operands
+    return node.op.raises is not None and not all(isinstance(x, Constant) for x in operands)
+
+
 def _outcome(x: ArrayType, **params: Any) -> ArrayType:
     outcomes = params.get("outcomes") or (params["outcome"],)
     return WEAK_TYPES[type(outcomes[0])]

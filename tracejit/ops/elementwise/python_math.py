@@ -42,6 +42,7 @@ def of_math(name: str, count: int, rules: Rules, batch: Callable[..., Any]) -> O
         batch=lambda moved, *operands: batch(*operands),
         source=f"math.{name}({places})",
         cost=lambda *types: 20,
+        raises="always",
         axes=axes.broadcasting,
     )
 

@@ -82,7 +82,10 @@ def _strong(x: Any) -> Any:
     return as_scalar(x, dtype=x.dtype)
 
 
-def _declare(function: Callable[..., Any], source: str, slopes: Rules) -> Op:
+_BY_DIVISOR = frozenset(("/", "//", "%", "<<", ">>"))
+
+
+def _declare(function: Callable[..., Any], source: str, slopes: Rules, symbol: str = "") -> Op:
     name = "python_" + function.__name__.strip("_")
     return defop(
         name=name,
@@ -91,12 +94,13 @@ def _declare(function: Callable[..., Any], source: str, slopes: Rules) -> Op:
         jvp=slopes,
         batch=lambda moved, *operands: function(*operands),
         source=source,
+        raises="by divisor" if symbol in _BY_DIVISOR else "always" if symbol == "**" else None,
         axes=axes.broadcasting,
     )
 
 
 BINARY_OPS = {
-    symbol: _declare(function, f"{{0}} {symbol} {{1}}", _SLOPES.get(symbol, ()))
+    symbol: _declare(function, f"{{0}} {symbol} {{1}}", _SLOPES.get(symbol, ()), symbol)
     for symbol, function in BINARY.items()
 }
 UNARY_OPS = {
@@ -124,6 +128,7 @@ power_of_number = defop(
     ),
     batch=lambda moved, x, exponent: x**exponent,
     source=_power_of_source,
+    raises="always",
     axes=axes.broadcasting,
 )
 power_of_numbers = defop(

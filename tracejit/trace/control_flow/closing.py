@@ -32,6 +32,7 @@ from tracejit.ir.graph import Node, Value, replace_values
 from tracejit.ir.subgraph import Placeholder
 from tracejit.ir.types import WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.base.forms import as_element, as_scalar
+from tracejit.ops.control.branches import raises_in_python
 from tracejit.trace.control_flow.closed_step import ClosedStep
 from tracejit.trace.control_flow.conditions import zeros
 from tracejit.trace.control_flow.loop_steps import (
@@ -396,6 +397,8 @@ class OpenLoop:
         for node in new:
             node.operands = replace_values(node.operands, self.same)
         self.inside = set(new)
+        if any(raises_in_python(node) and _is_of_integers(node) for node in new):
+            self._refuse("it divides integers, for which Python may raise an error")
         self._add_flags()
         made = self._made_in_each_step()
         names = [*self.inputs, *made]
@@ -467,3 +470,7 @@ class OpenLoop:
     def _refuse(self, reason: str) -> NoReturn:
         self.closing.refused[self.site] = reason
         raise CannotClose(self.site, reason)
+
+
+def _is_of_integers(node: Node) -> bool:
+    return all(operand.type.dtype.kind in "bi" for operand in node.operands)

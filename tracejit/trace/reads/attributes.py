@@ -143,7 +143,9 @@ class Attributes(Notes):
             if not is_foreign_module(module_of(value)):
                 return self.note(module, ATTRIBUTE, word, value)
             self.modules.add(module.__name__)
-            return value if isinstance(value, type | FunctionType) else self.made(value)
+            if not isinstance(value, type | FunctionType):
+                self.made(value)
+            return self._settled(module, word, value)
         if word not in space:
             hook = space.get("__getattr__")
             if type(hook) is FunctionType:

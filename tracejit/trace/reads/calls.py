@@ -48,6 +48,7 @@ from tracejit.trace.guards.access_paths import (
     AccessPath,
     PathStep,
 )
+from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.guards.guards import Is, IsAlive, Unbound, is_empty
 from tracejit.trace.guards.reads import TAKERS, is_foreign_module, is_installed, is_tool
 from tracejit.trace.reads.attributes import IN_CLASS, lookup
@@ -73,7 +74,8 @@ _ADDING = frozenset(("append", "add", "insert", "appendleft", "__setitem__"))
 _READING = frozenset(("keys", "values", "items", "copy", "index", "count", "union", "difference",
     "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint",
     "__len__", "__iter__", "__eq__", "__contains__", "__repr__", "__str__"))  # fmt: skip
-_FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType, MethodType))
+_FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType))
+_LOOKED_UP = frozenset((*_FUNCTIONS, np.ufunc, type(np.sum)))
 _OF_FRAMES = frozenset(("warnings", "_warnings", "logging"))
 _WITH_FRAMES = {
     "sys": (sys._getframe,),
@@ -198,16 +200,17 @@ class Calls(Containers):
     def call(self, called: Any, /) -> Any:
         """The callable in place of `called`, in the user's frame."""
         kind = type(called)
-        if kind not in _FUNCTIONS:
-            return self._other(called, kind)
         if kind is MethodType:
             known = self.converted.get(called.__func__)
             if known is not None:
                 return MethodType(known, called.__self__)
             return called if sees_frames(called) else self._method(called)
+        if kind not in _LOOKED_UP:
+            return self._other(called, kind)
         found = self.converted.get(called)
         if found is None:
-            found = self._function(called, kind)
+            first = self._function if kind in _FUNCTIONS else self._other
+            found = first(called, kind)
             if is_lasting(called):
                 self.converted[called] = found
         return found
@@ -512,6 +515,9 @@ class Calls(Containers):
         self, called: Any, o: Any, name: str, /, *args: Any, **kwargs: Any
     ) -> Any:
         """A method of a container that C has."""
+        is_asked = name == "get" and type(o) is dict and not kwargs
+        if is_asked and self.is_made(o) and args and type(args[0]) in ATOMS:
+            return called(*args)
         if type(o) not in CONTAINERS and is_users(type(o)):
             self.note_type(o)
         if "key" in kwargs:

@@ -48,6 +48,8 @@ MEMBER = PathStep(
 KEYED = (dict, MappingProxyType)
 SETS = (set, frozenset)
 CONTAINERS = (list, tuple, deque, *KEYED, *SETS)
+PYTHONS = frozenset((list, tuple, dict))
+"""The containers whose methods are Python's own."""
 VIEWS: tuple[type, ...] = tuple(
     type(view)
     for of in (dict[Any, Any](), OrderedDict[Any, Any]())
@@ -202,6 +204,8 @@ class Containers(Attributes):
     def item(self, o: Any, key: Any, /) -> Any:
         """Read `o[key]`."""
         kind = type(o)
+        if kind in PYTHONS and type(key) in ATOMS and self.is_made(o):
+            return o[key]
         if kind in TENSORS:
             self.hand(key, mixed=True)
             return recorded_item(o, key)

@@ -21,7 +21,7 @@ from tracejit.trace.convert.rules import RULES as RECORDED
 from tracejit.trace.guards.access_paths import ATTRIBUTE, PathStep
 from tracejit.trace.reads.attributes import IN_CLASS, lookup
 from tracejit.trace.reads.calls import Calls
-from tracejit.trace.reads.containers import CONTAINERS, holds_recorded
+from tracejit.trace.reads.containers import CONTAINERS, PYTHONS, holds_recorded
 from tracejit.trace.reads.notes import MISSING, is_plain, is_users
 from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.tensor.tensor import TENSORS
@@ -87,6 +87,8 @@ def _delattr(reads: Calls, o: Any, word: str, /) -> None:
 
 
 def _len(reads: Calls, o: Any, /) -> int:
+    if type(o) in PYTHONS and reads.is_made(o):
+        return len(o)
     method = reads.special(o, "__len__")
     if method is not None:
         return int(reads.called(method)(o))
