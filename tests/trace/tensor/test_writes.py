@@ -17,6 +17,7 @@ import tracejit as tj
 import tracejit.numpy as tnp
 import tracejit.scipy.linalg
 from tests.by_day import by_day
+from tests.convert.running import define
 from tests.support.compare import assert_same
 from tests.support.differences import extrapolated
 from tracejit.support.errors import InPlaceError, TracejitError
@@ -1141,3 +1142,12 @@ def test_windows_are_seen_and_not_written_to():
     assert_same(tj.function(seen)(X), seen(X))
     with pytest.raises(InPlaceError, match="windows, which overlap"):
         tj.function(written)(X)
+
+
+@pytest.mark.parametrize("write", ["y.imag[0] = 5.0", "z = y.imag; z += 1.0", "y.imag[:] = x"])
+def test_the_imaginary_part_of_real_numbers_is_not_written_to(write: str) -> None:
+    f = define(f"def f(x):\n    y = x * 2.0\n    {write}\n    return y")["f"]
+    with pytest.raises(ValueError, match="read-only"):
+        f(np.ones(2))
+    with pytest.raises(InPlaceError, match="imaginary part of real numbers"):
+        tj.function(f)(np.ones(2))

@@ -14,6 +14,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.trace.tensor.iteration import FlatIterator
+from tracejit.trace.tensor.memory import seal
 from tracejit.trace.tensor.operators import POWER, binary, method_of, refused, unary
 
 if TYPE_CHECKING:
@@ -143,8 +144,11 @@ class ArrayMethods(ArraySignatures):
 
     @property
     def imag(self) -> Tensor:
-        """The imaginary part."""
-        return self._handle(np.imag, (self,), {})
+        """The imaginary part; that of real numbers cannot be written to."""
+        part = self._handle(np.imag, (self,), {})
+        if self.dtype.kind != "c":
+            seal(part, "the imaginary part of real numbers")
+        return part
 
     @imag.setter
     def imag(self, value: Any) -> None:
