@@ -92,6 +92,14 @@ def test_attributes_that_change_are_read_at_each_call(name: str, text: str, most
     assert len(compiled.kernels) == most
 
 
+def test_arrays_that_the_function_makes_are_told_apart_at_once(walks: list[Any]) -> None:
+    """Nothing runs again, which an iterator that has moved on would not allow."""
+    text = "rows = iter([1.0, 2.0])\ndef f(x): y = x * next(rows); return y if y is not x else x"
+    module = define(text)
+    np.testing.assert_array_equal(tj.function(module["f"])(X), X)
+    assert not walks
+
+
 def test_the_rule_of_a_primitive_is_read() -> None:
     """It runs after the recording, where a tape differentiates the call."""
     module = define(

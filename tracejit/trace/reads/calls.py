@@ -184,6 +184,7 @@ class Calls(Containers):
         self.entered: dict[int, FunctionType] = {}
         self.stands: dict[Any, Any] = {}
         self.converted: dict[Any, Any] = {}
+        self.leaves: set[int] = set()
 
     def instead(self, called: Any) -> Any:
         """The callable that records a function, class or method of a library; or that itself."""

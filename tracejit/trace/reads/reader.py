@@ -16,9 +16,8 @@ from tracejit.trace.reads.calls import Calls
 from tracejit.trace.reads.check import compiled
 from tracejit.trace.reads.notes import PLAIN_KINDS, is_plain, is_users
 from tracejit.trace.reads.rules import RULES
+from tracejit.trace.structure.trees import flatten
 from tracejit.trace.tensor.tensor import TENSORS
-
-_ARRAYS = frozenset((*TENSORS, np.ndarray))
 
 
 @contextmanager
@@ -55,7 +54,8 @@ class Reader(Calls):
         """Ask `a is b`: numbers and text, too, are noted by their identity. An object is none of
         these, whichever it is."""
         if type(a) in TENSORS or type(b) in TENSORS:
-            if {type(a), type(b)} <= _ARRAYS:
+            others = [one for one in (a, b) if id(one) not in self.leaves]
+            if a is not b and all(type(one) is np.ndarray for one in others):
                 self.refuse("if two arrays are one object")
             return a is b
         constants = [one for one in (a, b) if is_plain(type(one))]
@@ -73,6 +73,8 @@ class Reader(Calls):
         for rule in self.gradient_rules:
             self.walk_rule(rule)
         self.given(arguments)
+        if not self.entered:
+            self.leaves |= {id(one) for one in flatten(arguments)[0] if type(one) in TENSORS}
         self.learn(python)
         converted = self.call(python)
 
