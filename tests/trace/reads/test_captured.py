@@ -100,6 +100,20 @@ def test_arrays_that_the_function_makes_are_told_apart_at_once(walks: list[Any])
     assert not walks
 
 
+def test_iterators_that_a_function_makes_may_move_on_before_it_raises() -> None:
+    text = """
+        def f(x):
+            rows, more = iter([1.0, 2.0]), (k for k in (3.0, 4.0))
+            for row in rows: x = x * row
+            for row in more: x = x * row
+            raise KeyError("no")
+    """
+    compiled = tj.function(define(text)["f"])
+    for _ in range(2):
+        with pytest.raises(KeyError, match="no"):
+            compiled(X)
+
+
 def test_the_rule_of_a_primitive_is_read() -> None:
     """It runs after the recording, where a tape differentiates the call."""
     module = define(

@@ -85,7 +85,8 @@ class Containers(Attributes):
         before = self.before(o)
         if isinstance(o, tuple):
             for element in tuple.__iter__(o):
-                self.learn(element)
+                if id(o) in self.known or not answers_once(type(element)):
+                    self.learn(element)  # otherwise an iterator that the function has made
         elif isinstance(o, SETS):
             self.add(o, HasKeys(tuple(before)))
             for key in before:
