@@ -50,7 +50,13 @@ from tracejit.trace.guards.access_paths import (
 )
 from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.guards.guards import Is, IsAlive, Unbound, is_empty
-from tracejit.trace.guards.reads import TAKERS, is_foreign_module, is_installed, is_tool
+from tracejit.trace.guards.reads import (
+    TAKERS,
+    is_foreign_module,
+    is_installed,
+    is_tool,
+    module_name,
+)
 from tracejit.trace.reads.attributes import IN_CLASS, lookup
 from tracejit.trace.reads.containers import (
     CONTAINERS,
@@ -244,7 +250,7 @@ class Calls(Containers):
             return self._reference(called)
         if isinstance(called, _GETTERS):
             return functools.partial(self._getter, called)
-        if kind.__module__.partition(".")[0] == "tracejit":
+        if module_name(kind).partition(".")[0] == "tracejit":
             self.walk_rule((dict_of(called) or {}).get("__gradient_rule__"))
             return self.handing(called)
         method = self.special(called, "__call__")

@@ -24,7 +24,7 @@ from tracejit.trace.convert.arrays import item as recorded_item
 from tracejit.trace.guards.access_paths import ATTRIBUTE, ITEM, OWN, PathStep, key_text
 from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.guards.guards import Equal, HasKeys, Length
-from tracejit.trace.guards.reads import answers_once
+from tracejit.trace.guards.reads import answers_once, module_name
 from tracejit.trace.reads.attributes import IN_CLASS, Attributes, lookup
 from tracejit.trace.reads.notes import (
     ALL,
@@ -667,5 +667,5 @@ _TRUTH = PathStep(
 
 def is_tracejits(o: Any) -> bool:
     """Return whether an object is tracejit's own, and stands for nothing of the user's."""
-    is_own = type(o).__module__.partition(".")[0] == "tracejit"
+    is_own = module_name(type(o)).partition(".")[0] == "tracejit"
     return is_own and "__wrapped__" not in (dict_of(o) or {})
