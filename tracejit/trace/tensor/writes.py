@@ -29,7 +29,7 @@ from tracejit.trace.tensor.selected import Selected
 PLAIN = "a plain array, which cannot hold what is being recorded"
 USE_NAMESPACE = (
     "write into a copy, y = np.array(y), or use the returned value. In code that is not converted, "
-    "make the array like one that is recorded, as np.zeros_like(x) does."
+    "make the array with `import tracejit.numpy as np`."
 )
 
 
