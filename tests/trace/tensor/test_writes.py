@@ -1022,7 +1022,7 @@ def test_a_write_into_a_plain_array_names_the_cure(mode: str) -> None:
 
     taped = by_tape(fills)
     calls = {"recorded": tj.grad(fills), "tape in a function": tj.function(taped)}
-    with pytest.raises(InPlaceError, match=r"np\.zeros_like"):
+    with pytest.raises(InPlaceError, match=r"import tracejit\.numpy as np"):
         calls.get(mode, lambda x: taped(tj.constant(x)))(np.array([1.0, 2.0]))
 
 
