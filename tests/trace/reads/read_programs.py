@@ -947,12 +947,35 @@ def f(x): return x * d['w'] + d['b']
 == environ
 def f(x): return x * float(os.environ.get('READS_K', '2'))
 --> os.environ['READS_K'] = '5'
---> os.environ['READS_Z'] = '5'
+--> !os.environ['READS_Z'] = '5'
 --> os.environ.pop('READS_K', None)
 == getenv
 def f(x): return x * (3 if os.getenv('READS_OTHER') else 2)
+--> !os.environ['READS_Z'] = '6'
 --> os.environ['READS_OTHER'] = '5'
 --> os.environ.pop('READS_OTHER', None)
+== environment_asked
+def f(x): return x * (3 if 'READS_OTHER' in os.environ else 2)
+--> !os.environ['READS_Z'] = '7'
+--> os.environ['READS_OTHER'] = '5'
+--> os.environ.pop('READS_OTHER', None)
+== asked_if_it_is_a_class
+import inspect
+class A: pass
+a = A(); a.z = 1.0
+def f(x): return x if inspect.isclass(a) else x * 2
+--> !a.z = 2.0
+--> a = A
+== text_of_a_name
+n = 'ab'
+def f(x): return x * len(f"{n}!")
+--> !np.set_printoptions(precision=5)
+--> np.set_printoptions(precision=8); n = 'abc'
+== text_of_an_array
+w = np.array([1.0, 0.123456789])
+def f(x): return x * len(f"{w}")
+--> np.set_printoptions(precision=3)
+--> np.set_printoptions(precision=8)
 == globals_call
 k = 2.0
 def f(x): return x * globals()['k']

@@ -189,11 +189,13 @@ class Containers(Attributes):
 
     def note_variable(self, environment: Any, word: Any) -> None:
         """Note a variable of the environment."""
-        if isinstance(word, str):
-            data, key = vars(environment)["_data"], environment.encodekey(word)
-            self.note(data, ITEM, key, data[key]) if key in data else self.note(
-                data, MEMBER, key, False
-            )
+        if not isinstance(word, str):
+            return  # Python raises
+        data, key = vars(environment)["_data"], environment.encodekey(word)
+        if key in data:
+            self.note(data, ITEM, key, data[key])
+        else:
+            self.note(data, MEMBER, key, False)
 
     def note_environment(self) -> None:
         """Note the variables of the environment."""
