@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import tracejit as tj
 from tests.support.compare import assert_same
 from tracejit.support.errors import LeakedTensorError
 from tracejit.trace.recording import left_behind
+from tracejit.trace.recording.before import Before
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -351,3 +352,33 @@ def test_objects_that_were_there_before_are_not_looked_into(
     tj.function(holder.call, cache=False)(np.ones(2))
     assert sum(type(one) is Holder for one in looked) <= 1
     assert any(one is holder.inner for one in looked)  # type: ignore[attr-defined]
+
+
+LEFT: list[Any] = []
+
+
+def test_what_a_library_holds_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    replaced = left_behind._LeftBehind.replaced
+
+    def noting(self: Any, thing: Any) -> Any:
+        looked.append(id(thing))
+        return replaced(self, thing)
+
+    monkeypatch.setattr(left_behind._LeftBehind, "replaced", noting)
+
+    found = SimpleNamespace(holders=lambda: [np, _appends], assigned_names=lambda: ())
+    left_behind.put_numbers(found, None, Before())
+    assert id(vars(np)) not in looked and id(breakpoint) not in looked
+    assert id(_appends.__globals__) in looked and id(LEFT) in looked
+
+
+def test_a_new_container_in_a_module_of_the_users_holds_numbers() -> None:
+    module = ModuleType("module_of_the_users")
+
+    def program(x: Any) -> Any:
+        module.kept = [x * 2.0]  # type: ignore[attr-defined]
+        return x
+
+    tj.function(program, cache=False)(np.float64(1.5))
+    assert repr(module.kept) == repr([np.float64(3.0)])  # type: ignore[attr-defined]

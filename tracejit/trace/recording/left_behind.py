@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.trace.capture.walk import LEAVES
+from tracejit.trace.guards.reads import is_foreign_module
 from tracejit.trace.recording.before import (
     CHANGING,
     DICTS,
@@ -27,7 +29,7 @@ from tracejit.trace.tensor.tensor import TENSORS
 
 _OWN = frozenset((*sys.stdlib_module_names, "numpy", "tracejit"))
 """The packages of classes whose objects are not looked into."""
-_SURROUNDINGS = frozenset(("__globals__", "__builtins__"))
+_PYTHONS = vars(builtins)
 _NAMESPACES = (ModuleType, FunctionType)
 FIXED = (tuple, frozenset)
 
@@ -57,10 +59,11 @@ class _LeftBehind:
     """The Tensors of a recording in containers that Python still has."""
 
     def __init__(self, recording: Any, known: set[int]) -> None:
-        """Nothing is visited yet; objects that are `known`, by id, are not looked into."""
+        """Nothing is visited yet; objects that are `known`, by id, and Python's own names are not
+        looked into."""
         self._recording = recording
         self._known = known
-        self._done: dict[int, tuple[Any, Any]] = {}
+        self._done: dict[int, tuple[Any, Any]] = {id(_PYTHONS): (_PYTHONS, _PYTHONS)}
         self._arrays: set[int] = set()
         self._new = 0
 
@@ -81,8 +84,10 @@ class _LeftBehind:
                 if self._is_new(thing):
                     self.fill_attributes(thing)
         slots = slots_of(type(holder))
+        if type(holder) is ModuleType and is_foreign_module(holder.__name__):
+            slots -= {"__dict__"}  # its names, whose containers hold nothing of a user's
         if type(holder) is FunctionType and _reads_globals_of_library(holder):
-            slots -= _SURROUNDINGS
+            slots -= {"__globals__"}
         self._fill_names(holder, slots)
 
     def fill_name(self, space: Any, name: str) -> None:
