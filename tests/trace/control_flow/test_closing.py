@@ -510,16 +510,17 @@ def test_a_particle_that_falls(inner: Any) -> None:
 
 def test_a_loop_may_not_end() -> None:
     """The recording of a loop that this call would never leave ends: one step is recorded."""
+    rate = by_day(0.9999, 0.999999)
 
     @tj.function
     def f(x: Any, tolerance: Any) -> Any:
         trips = 0
         while np.abs(x) > tolerance and trips < 1_000_000:
-            x = x * 0.999999
+            x = x * rate
             trips += 1
         return trips
 
-    assert f(1.0, 0.5) == math.ceil(math.log(0.5) / math.log(0.999999))
+    assert f(1.0, 0.5) == math.ceil(math.log(0.5) / math.log(rate))
 
 
 def test_zero_trips_first() -> None:

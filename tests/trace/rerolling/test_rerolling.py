@@ -127,10 +127,11 @@ def test_loops_of_recordings(name: str) -> None:
 @pytest.mark.parametrize("name", some_by_day(COUNTS, 8))
 def test_derivatives_are_those_of_the_steps_written_out(name: str) -> None:
     f, arguments = LOOPS[name]
-    args = arguments({"nested": 12, "every_third": 30}.get(name, by_day(10, 16)))
+    steps = {"nested": by_day(6, 12), "every_third": by_day(15, 30)}
+    args = arguments(steps.get(name, by_day(6, 16)))
     with unrolled():
         wanted = derivatives(f, args)
-    with assuming(least_rolled_nodes=by_day(20, 30), least_rolled_steps=6):
+    with assuming(least_rolled_nodes=by_day(12, 30), least_rolled_steps=by_day(4, 6)):
         assert bool(loops_in(nodes_of(f, args))) >= bool(COUNTS[name])
         found = derivatives(f, args)
     for one, other in zip(found, wanted, strict=True):
@@ -177,13 +178,13 @@ def test_inner_loops_read_what_each_outer_step_has() -> None:
     def f(h, xs):
         for x in xs:
             u = x
-            for _ in range(9):
+            for _ in range(by_day(6, 9)):
                 u = np.tanh(u * np.exp(h)) + h * h
             h = 0.5 * np.sin(h) + 0.1 * np.cos(u)
         return np.sum(h)
 
-    args = normal(3), normal(14, 3)
-    with assuming(least_rolled_nodes=24):
+    args = normal(3), normal(by_day(6, 14), 3)
+    with assuming(least_rolled_nodes=by_day(12, 24), least_rolled_steps=by_day(5, 8)):
         (loop,) = loops_in(nodes_of(f, args))
         assert len(loops_in(loop.params["body"].nodes)) == 1
         found = derivatives(f, args)
@@ -207,9 +208,10 @@ def test_loops_over_what_a_later_one_computes() -> None:
         last, rows = tj.scan(step, x * x, ys)
         return np.sum(last * rows)
 
-    args = normal(3), normal(40, 3) * 0.3
-    assert len(loops_in(nodes_of(f, args))) == 2
-    found = derivatives(f, args)
+    args = normal(3), normal(by_day(12, 40), 3) * 0.3
+    with assuming(least_rolled_nodes=by_day(30, 100)):
+        assert len(loops_in(nodes_of(f, args))) == 2
+        found = derivatives(f, args)
     with unrolled():
         wanted = derivatives(f, args)
     for one, other in zip(found, wanted, strict=True):
