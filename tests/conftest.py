@@ -84,7 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
         derandomize=True,
         deadline=None,
         database=None,
-        max_examples=30 if by_day else 100,
+        max_examples=20 if by_day else 100,
     )
     settings.load_profile("same")
 

@@ -46,7 +46,7 @@ FEW = settings(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-MANY = settings(FEW, max_examples=20_000, derandomize=False, print_blob=True)
+MANY = settings(FEW, max_examples=1_500, derandomize=False, print_blob=True)
 DEEPEST = 3
 MOST_STATEMENTS = 14
 INPUTS = 5

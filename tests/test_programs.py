@@ -24,7 +24,7 @@ FEW = settings(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-MANY = settings(FEW, max_examples=10_000, derandomize=False, print_blob=True)
+MANY = settings(FEW, max_examples=3_000, derandomize=False, print_blob=True)
 SECOND_ORDER = settings(FEW, max_examples=by_day(6, 24))
 
 RELATIVE = 1e-6

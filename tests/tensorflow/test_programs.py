@@ -22,6 +22,7 @@ RECORDS = json.loads((Path(__file__).parent / "programs.json").read_text(encodin
 RECORD = {record["number"]: record for record in RECORDS}
 
 NUMBERS = list(RECORD)
+SOME = some_by_day(NUMBERS, 2)
 
 # TensorFlow's exp, log and sin differ from NumPy's in the last digits.
 BOUND = 4 * np.finfo(np.float64).eps
@@ -107,7 +108,7 @@ def assert_answer(found: Any, wanted: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("number", some_by_day(NUMBERS, 2))
+@pytest.mark.parametrize("number", SOME)
 def test_value_and_gradients_are_those_on_record(number: str, mode: str) -> None:
     found = outcome(RECORD[number]["program"], mode)
     wanted = expected(number)
@@ -116,13 +117,13 @@ def test_value_and_gradients_are_those_on_record(number: str, mode: str) -> None
 
 
 @each_row("mode", MODES)
-@each_row("number", [n for n in NUMBERS if "second" in expected(n)])
+@each_row("number", [n for n in SOME if "second" in expected(n)])
 def test_the_second_order_is_that_on_record(number: str, mode: str) -> None:
     assert_answer(outcome(RECORD[number]["program"], mode).second, expected(number)["second"])
 
 
 @each_row("mode", [mode for mode in MODES if mode != "E"])
-@each_row("number", NUMBERS)
+@each_row("number", SOME)
 def test_every_mode_answers_as_eager_tapes_do(number: str, mode: str) -> None:
     """Of first and second order, to the rounding of a rewritten statement; errors with their
     text."""

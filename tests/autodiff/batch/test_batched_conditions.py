@@ -153,7 +153,7 @@ INSIDE: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
 
 
 @each_row("transform", INSIDE)
-@each_row("name", some_by_day(CASES, 2))
+@each_row("name", some_by_day(CASES, 3))
 def test_a_batch_is_its_elements(name: str, transform: str) -> None:
     f, arguments, in_axes = CASES[name]
     inside = INSIDE[transform](f)

@@ -32,7 +32,7 @@ FEW = settings(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-MANY = settings(FEW, max_examples=4_000, derandomize=False, print_blob=True)
+MANY = settings(FEW, max_examples=2_000, derandomize=False, print_blob=True)
 SHAPES = {"a": (6,), "b": (6,), "m": (3, 4), "k": (4, 3)}
 LARGEST = 30.0
 
