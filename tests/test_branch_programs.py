@@ -7,7 +7,7 @@ three elements, numbers `s` and `t`, an integer argument `n`; and draws from a g
 in the state that Python leaves it in. Run with complex numbers, which NumPy orders by their real
 parts, the same text gives derivatives by complex step.
 
-60 programs in every run, 20,000 with `-m nightly`. A program that fails is printed as Python.
+60 programs in every run, 1,500 with `-m nightly`. A program that fails is printed as Python.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import some_by_day
 from tests.captured.table import PROGRAMS
 from tests.rows import each_row
 from tests.support.compare import assert_same
@@ -67,7 +68,7 @@ def test_what_is_kept_of_a_recording_is_refused(name: str) -> None:
         assert "lru_cache" in str(error)
 
 
-@each_row("name", sorted(PROGRAMS.keys() - RESTLESS - LEAKS))
+@each_row("name", some_by_day(sorted(PROGRAMS.keys() - RESTLESS - LEAKS), 2))
 def test_what_has_not_changed_is_not_recorded_again(name: str) -> None:
     function, _, *args = PROGRAMS[name]()
     compiled = tj.function(function)

@@ -1,6 +1,6 @@
 """Random programs: compiled, they are what NumPy computes, and their gradients are right.
 
-60 programs in every run, 10,000 with `-m nightly`. A program that fails is printed as Python.
+60 programs in every run, 3,000 with `-m nightly`. A program that fails is printed as Python.
 """
 
 from __future__ import annotations
