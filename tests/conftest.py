@@ -62,6 +62,8 @@ SLOW = {
 }  # fmt: skip
 # What is alive is frozen, at the start of a module, after so many seconds of tests.
 BETWEEN_FREEZES = 2.0
+# By day garbage is collected after so many objects: at Python's own 700, that is a tenth of all time.
+RARELY = 10_000, 20, 20
 # The process of xdist that this is.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 TOOK = "processor seconds"
@@ -78,6 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["TESTS_BY_NIGHT"] = "0" if by_day else "1"
     if by_day:  # threads for matrices of a few rows wait for a processor that the other tests have
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        gc.set_threshold(*RARELY)
     # A run of the suite tries the same programs everywhere; nightly runs ask for others themselves.
     settings.register_profile(
         "same",
