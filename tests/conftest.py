@@ -62,7 +62,7 @@ SLOW = {
 }  # fmt: skip
 # What is alive is frozen, at the start of a module, after so many seconds of tests.
 BETWEEN_FREEZES = 2.0
-# By day garbage is collected after so many objects: at Python's own 700, that is a tenth of all time.
+# By day garbage is collected after so many objects: at Python's own 700, it takes a tenth of all.
 RARELY = 10_000, 20, 20
 # The process of xdist that this is.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")

@@ -480,7 +480,8 @@ def check_random_bodies(
 
         first = np.zeros_like(a), np.zeros_like(w), np.zeros_like(a[0])
         (h, c, _), ys = tj.scan(step, first, xs, reverse=reverse)
-        return np.mean(np.tanh(h)) + np.mean(np.tanh(c)) + np.mean(np.tanh(ys))
+        means = np.mean(np.tanh(h)) + np.mean(np.tanh(c)) + np.mean(np.tanh(ys))
+        return means + 4.0  # above 1, for means that cancel have no digits to compare
 
     rng = np.random.default_rng(seed)
     w = (rng.normal(size=(N, N)) / 2).astype(dtype)
