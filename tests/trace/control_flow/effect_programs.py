@@ -14,13 +14,14 @@ import linecache
 import random
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 import tracejit as tj
+from tests.support.differences import along
 
 HEAD = '''
 COUNT, TOTAL = 0, 0.0
@@ -285,7 +286,7 @@ def module_of(seed: int, text: str) -> dict[str, Any]:
     """The globals of a module with this text, whose lines Python can show."""
     name = f"<effects {seed}>"
     linecache.cache[name] = len(text), None, text.splitlines(True), name
-    space: dict[str, Any] = {"np": np, "__name__": "effects"}
+    space: dict[str, Any] = {"np": np, "tj": tj, "__name__": "effects"}
     exec(compile(text, name, "exec"), space)
     return space
 
@@ -305,32 +306,47 @@ def left_behind(space: dict[str, Any]) -> dict[str, str]:
     """The state of a module."""
     names = ("COUNT", "TOTAL", "LOG", "STATE", "SEEN", "ITEMS", "ROWS", "MEMO")
     found = {name: repr(space[name]) for name in names}
-    found |= {"FOUND": repr(space.get("FOUND")), "Box.made": repr(vars(space["Box"]).get("made"))}
+    found |= {name: repr(space.get(name)) for name in ("FOUND", "SHOWN")}
+    found |= {"Box.made": repr(vars(space["Box"]).get("made"))}
     found |= {f"BOX.{name}": repr(value) for name, value in vars(space["BOX"]).items()}
     return found | {"default": repr(space["keeping"].__defaults__)}
 
 
-def total_of(program: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def total_of(program: Callable[..., Any]) -> Callable[..., Any]:
     """The sum of the results of a program."""
-    return lambda x: sum([1.0 * np.sum(one) for one in program(x)]) + 0.0 * x
+    return lambda x, *more: sum([1.0 * np.sum(one) for one in program(x, *more)]) + 0.0 * x
 
 
-def on_a_tape(f: Callable[[Any], Any]) -> Callable[[float], Any]:
+def on_a_tape(f: Callable[..., Any]) -> Callable[..., Any]:
     """The derivative by what Python runs."""
 
-    def derivative(number: float) -> Any:
-        x = tj.constant(np.float64(number))
+    def derivative(number: Any, *more: Any) -> Any:
+        x = tj.constant(number)
         with tj.GradientTape() as tape:
             tape.watch(x)
-            y = f(x)
+            y = f(x, *more)
         return tape.gradient(y, x).numpy()
 
     return derivative
 
 
-def differs(seed: int, text: str = "") -> str | None:
-    """The first difference between tracejit and plain Python; None where the program is refused,
-    and empty where there is none."""
+def one_number(number: float) -> tuple[Any, ...]:
+    """The arguments of a program of one number."""
+    return (np.float64(number),)
+
+
+Given = Callable[[float], tuple[Any, ...]]
+
+
+def differs(
+    seed: int,
+    text: str = "",
+    numbers: Sequence[float] = CALLS,
+    count: int = 3,
+    given: Given = one_number,
+) -> str | None:
+    """The first difference between tracejit and plain Python, in calls with what is given for so
+    many of these numbers; None where the program is refused, and empty where there is none."""
     text = text or Writer(seed).program()
     here, there = module_of(seed, text), module_of(seed, text)
     plain, recorded = here["outer"](), there["outer"]()
@@ -338,20 +354,25 @@ def differs(seed: int, text: str = "") -> str | None:
     pick = random.Random(seed)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for number in pick.sample(CALLS, 3):
-            wanted = outcome(lambda: plain(np.float64(number)))  # noqa: B023
+        for number in pick.sample(numbers, count):
+            mine, its = given(number), given(number)
+            wanted = outcome(lambda: plain(*mine))  # noqa: B023
             try:
-                found = outcome(lambda: compiled(np.float64(number)))  # noqa: B023
+                found = outcome(lambda: compiled(*its))  # noqa: B023
             except tj.TracejitError as error:
                 return None if is_refusal(error) else f"{type(error).__name__}: {error}"
             for got, right in zip_longest(found, wanted):
                 if got != right:
                     return f"at {number} a result is {got}, not {right}"
+            if repr(its) != repr(mine):
+                return f"at {number} the arguments are {its}, not {mine}"
             state = left_behind(there)
             for name, value in left_behind(here).items():
                 if state[name] != value:
                     return f"at {number} it leaves {name} as {state[name]}, not {value}"
-        return slopes_differ(text, seed) if seed % 4 == 0 and len(wanted) > 1 else ""
+        if seed % 4 == 0 and len(wanted) > 1:
+            return slopes_differ(text, seed, numbers[seed % 3 : seed % 3 + 2], given)
+        return ""
 
 
 def is_refusal(error: tj.TracejitError) -> bool:
@@ -359,19 +380,37 @@ def is_refusal(error: tj.TracejitError) -> bool:
     return type(error).__name__ != "StrictError" and "Fix:" in str(error)
 
 
-def slopes_differ(text: str, seed: int) -> str | None:
-    """The difference between derivatives of the compiled function and on a tape."""
-    here, there = (total_of(module_of(seed, text)["outer"]()) for _ in range(2))
-    by_tape, compiled = on_a_tape(here), tj.grad(there)
-    for number in CALLS[seed % 3 : seed % 3 + 2]:
+def slopes_differ(
+    text: str, seed: int, numbers: Sequence[float], given: Given = one_number
+) -> str | None:
+    """The difference between derivatives of the compiled function, on a tape, and by differences,
+    which only a program that leaves nothing behind has."""
+    space = module_of(seed, text)
+    plain, here, there = (total_of(module_of(seed, text)["outer"]()) for _ in range(3))
+    alone, before = total_of(space["outer"]()), left_behind(space)
+    by_tape, compiled, is_taped = on_a_tape(here), tj.grad(there), True
+    for number in numbers:
         try:
-            wanted, found = by_tape(number), compiled(np.float64(number))
+            plain(*given(number))
+        except (TypeError, NameError, ArithmeticError, ValueError, AssertionError):
+            return ""
+        try:
+            wanted = by_tape(*given(number)) if is_taped else None
+        except tj.TracejitError:
+            is_taped = False
+        try:
+            found = compiled(*given(number))
         except tj.TracejitError as error:
             return None if is_refusal(error) else f"{type(error).__name__}: {error}"
-        except (TypeError, NameError, ArithmeticError, ValueError):
-            return ""
-        if not np.allclose(found, wanted, rtol=1e-7, atol=1e-9, equal_nan=True):
-            return f"its derivative at {number} is {found}, not {wanted}"
+        if is_taped and not np.allclose(found, wanted, rtol=1e-7, atol=1e-9, equal_nan=True):
+            return f"its derivative at {number} is {found}, and on a tape {wanted}"
+        one, other = (
+            along(lambda x: alone(x, *given(number)[1:]), given(number)[0], 1.0, step)  # noqa: B023
+            for step in (1e-4, 1e-5)
+        )
+        is_smooth = np.isclose(one, other, rtol=1e-6, atol=1e-6) and left_behind(space) == before
+        if is_smooth and not np.isclose(found, other, rtol=1e-5, atol=1e-5):
+            return f"its derivative at {number} is {found}, and by differences {other}"
     return ""
 
 
