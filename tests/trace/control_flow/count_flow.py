@@ -161,7 +161,7 @@ def main(*arguments: str) -> None:
     os.environ |= {"TRACEJIT_STRICT": "1", "TRACEJIT_CACHE": "0"}
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("chosen", nargs="*")
-    options.add_argument("--limit", type=float, default=6.0)
+    options.add_argument("--limit", type=float, default=4.0)
     options.add_argument("--long", type=int, nargs="?", const=STEPS)
     options.add_argument("--sizes", action="store_true")
     options.add_argument("--alone", choices=LONG)
