@@ -168,3 +168,28 @@ def test_tracebacks_are_those_of_plain_python() -> None:
         names = [entry.name for entry in caught.traceback]
         assert names[-1] == "f"
         assert len(names) <= 3
+
+
+TABLE = np.zeros(2)
+
+
+def element(x: Any) -> Any:
+    row = TABLE[:1]
+    with suppress(ValueError):
+        row[0] = x[0] * 3.0
+    return np.sum(TABLE) + x[1]
+
+
+def flat_element(x: Any) -> Any:
+    try:
+        TABLE.flat[0] = x[0]
+    except ValueError:
+        return 0.0 * x[0]
+    return TABLE[0] * x[1]
+
+
+@pytest.mark.parametrize("f", [element, flat_element])
+def test_an_error_that_numpy_raises_in_the_place_of_a_refusal_hides_it_not(f: Any) -> None:
+    """NumPy says `setting an array element with a sequence` where a plain array is written to."""
+    with pytest.raises(tj.TracejitError, match=r"caught an error .* writes in place into a plain"):
+        tj.grad(f)(ONES)

@@ -27,6 +27,7 @@ _STANDARD = sysconfig.get_path("stdlib") + os.sep
 _PACKAGES = sysconfig.get_path("purelib") + os.sep
 _NAMES = {"TracejitError", "ValueNeededError", "UnsupportedError", "InPlaceError"}
 _CONVERSIONS = ("float(", "int(", "complex(", "format(", "hash(")
+_ASKED_BY_NUMPY = ("__float__", "__int__", "__complex__")
 
 
 @contextmanager
@@ -60,10 +61,14 @@ def _is_refusal(error: TracejitError) -> bool:
 def _is_caught_by_program(error: TracejitError) -> bool:
     """Return whether the frame that the error came to last is the program's, or of a package that
     it uses other than NumPy and Python's own, and does not name what it catches as an error of
-    tracejit."""
+    tracejit. NumPy raises another error where a number for an element of an array is refused:
+    the frame that the refusal came to last is the Tensor's, and the program's called it."""
     if error.__traceback__ is None:
         return False
-    code = error.__traceback__.tb_frame.f_code
+    frame = error.__traceback__.tb_frame
+    if frame.f_code.co_name in _ASKED_BY_NUMPY and frame.f_back is not None:
+        frame = frame.f_back
+    code = frame.f_code
     filename = code.co_filename
     if not _NAMES.isdisjoint((*code.co_names, *code.co_freevars)):
         return False  # it catches what it knows
