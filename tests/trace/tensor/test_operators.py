@@ -175,3 +175,43 @@ def test_arrays_are_not_rounded_by_python() -> None:
     for f in (round, tj.function(lambda x: round(x)), tj.function(lambda x: round(x, 2))):
         with pytest.raises(TypeError, match="__round__"):
             f(np.ones(2))
+
+
+def zeros_filled(x: Any) -> Any:
+    n = np.sum(x > 1.0)
+    filled = [0.0] * n
+    for k in range(n):
+        filled[k] = x[k] * 2
+    return np.array(filled)
+
+
+def repeated_in_place(x: Any) -> Any:
+    pair = [x[0], 1.0]
+    pair *= np.argmin(x)
+    return np.array(pair)
+
+
+REPEATED = {
+    "zeros_filled": zeros_filled,
+    "repeated_in_place": repeated_in_place,
+    "on the right": lambda x: np.array(np.argmin(x) * (x[1], 3.0)),
+    "text": lambda x: len("ab" * np.sum(x > 1.0)) * x,
+}
+
+
+@each_row("name", REPEATED)
+def test_a_sequence_is_repeated_as_often_as_an_integer_of_numpys_says(name: str) -> None:
+    """NumPy leaves `[0.0] * n` to Python where n is a scalar, and multiplies by an array."""
+    program = REPEATED[name]
+    compiled = tj.function(program)
+    for given in ([3.0, 2.0, 0.5], [3.0, 2.5, 4.0], [3.0, 2.0, 0.5]):
+        assert_same([compiled(np.array(given))], [program(np.array(given))])
+
+
+@pytest.mark.parametrize("number", [np.float64(2.0), np.bool_(True)])
+def test_a_sequence_is_not_repeated_by_what_is_no_integer(number: Any) -> None:
+    for program in (lambda x: np.sum(x * [1.0, 2.0]), lambda x: np.sum((1.0, 2.0) * x)):
+        with pytest.raises(TypeError):
+            program(number)
+        with pytest.raises(TypeError, match="non-int"):
+            tj.function(program)(number)

@@ -17,6 +17,7 @@ from tracejit.trace.tensor.selected import Selected
 from tracejit.trace.tensor.writes import out_by_name, write_result, write_update
 
 _ARRAYS = frozenset((np.ndarray, list, tuple, str))
+_REPEATED = (list, tuple, str, bytes, bytearray)
 
 Method = Callable[..., Any]
 
@@ -47,6 +48,17 @@ def _is_object(other: Any) -> bool:
     return type_of(other) is None and hasattr(kind, "__dict__") and not hasattr(kind, "__len__")
 
 
+def _is_repeated(symbol: str, other: Any, number: Any) -> bool:
+    """Return whether Python repeats a sequence: `[0.0] * n` with a NumPy scalar, which NumPy leaves
+    to it."""
+    return (
+        symbol == "*"
+        and isinstance(other, _REPEATED)
+        and number.type.form == "scalar"
+        and is_routed(number)
+    )
+
+
 def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
     """`a + b`, its reflection, and `a += b`.
 
@@ -71,6 +83,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
             return NotImplemented
         if self.type.form == "scalar" and is_routed(self) and _is_object(other):
             return NotImplemented  # as Python asks for a number and an object
+        if _is_repeated(symbol, other, self):
+            return NotImplemented
         return self._handle(function, (self, other), {})
 
     def reflected(self: Any, other: Any) -> Any:
@@ -81,6 +95,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
         if is_foreign(self, other):
             if is_number(other):
                 return self._number(lambda number: BINARY[symbol](other, number), symbol)
+            return NotImplemented
+        if _is_repeated(symbol, other, self):
             return NotImplemented
         if type(other) is complex and self.type.form == "scalar":
             # complex.__mul__ takes np.float64 for a float and answers a Python complex, which
