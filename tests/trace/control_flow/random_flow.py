@@ -118,7 +118,8 @@ STATEMENTS = (
     "y = rows[0]\ny += {v} * 0.1", "v[0] += 0.5", "v[1] = {v}", "w = v", "a = a + 0.1 * v[1]",
     "np.multiply(u, 0.5, out=u)", "a = a + np.sum(rows) * 0.1", "seen.append({v})",
     "seen = [*seen, {v}]", "seen += [{v}, 0.5]", "own = []\nown.append({e})", "own.append({v})",
-    "own[-1] = {v}", "b = b + 0.1 * sum(seen)", "n = n + len(seen)", "seen = seen[:2]",
+    "own[-1:] = [{v}]", "own = [{v}] * placed(b)", "own = [0.5] * np.sum(u > 0.2)",
+    "own = own * np.argmax(u)", "b = b + 0.1 * sum(seen)", "n = n + len(seen)", "seen = seen[:2]",
     "c = seen.pop() if seen else c", "pair = (a, b)", "a = a + 0.1 * pair[1]", "table['a'] = {v}",
     "b = b + 0.1 * table['a']", "table['n'] += 1", "n = n + table['n']", "f = lambda: a * 0.5 + b",
     "f = lambda y=b: y - a", "made.append(lambda: {v})", "c = f() * 0.5",
@@ -144,7 +145,7 @@ EFFECTS = (
 RESULT = (
     "a, b, c, n, m, k, flag, np.sum(u), np.sum(w), len(seen), sum(seen), np.sum(rows), sum(own)"
 )
-CALLS = (9.0, 1.6, 0.7, 3.5, -2.2, 0.1, 9.0, 1.6, -2.2)
+CALLS = (9.013, 1.607, 0.7031, 3.511, -2.203, 0.1009, 9.013, 1.607, -2.203)
 
 
 class Writer:
