@@ -26,7 +26,7 @@ def test_a_program_is_right_or_refused(name: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_nightly_all_calls_of_a_program(name: str) -> None:
-    check(name, 40, 60.0)
+    check(name, 40, 20.0)
 
 
 def test_calls_of_a_program_differ() -> None:
