@@ -18,6 +18,7 @@ import random
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -336,9 +337,18 @@ class Writer:
         return "\n".join([HEAD, *lines, *returned, "    return program", ""])
 
 
-def number_and_array(number: float) -> tuple[Any, ...]:
-    """The arguments of a program."""
-    return np.float64(number), np.array([0.3 * number, 0.5, -0.2])
+def given(seed: int) -> Callable[[float], tuple[Any, ...]]:
+    """The arguments of a program for a number: NumPy's, or Python's, or an array without axes, and
+    an array."""
+    kinds: tuple[Callable[[float], Any], ...] = (
+        np.float64,
+        np.float64,
+        float,
+        np.float64,
+        np.array,
+    )
+    kind = kinds[seed // 2 % len(kinds)]
+    return lambda number: (kind(number), np.array([0.3 * number, 0.5, -0.2]))
 
 
 def flow_differs(seed: int) -> str | None:
@@ -347,9 +357,9 @@ def flow_differs(seed: int) -> str | None:
     text = Writer(seed).program()
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        problem = differs(seed, text, CALLS, 6, number_and_array)
+        problem = differs(seed, text, CALLS, 6, given(seed))
         if problem == "" and seed % 2:
-            return slopes_differ(text, seed, CALLS[seed % 5 : seed % 5 + 3], number_and_array)
+            return slopes_differ(text, seed, CALLS[seed % 5 : seed % 5 + 3], given(seed))
         return problem
 
 
