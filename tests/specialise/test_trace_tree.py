@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,21 @@ def test_the_same_trace_is_joined_once() -> None:
     tree = TraceTree(trace(recorded(signed, X)))
     assert TraceTree(trace(recorded(signed, X))).joined_to(tree) is tree
     assert len(tree) == 1
+
+
+@pytest.mark.parametrize("calls", [(1.6, 0.5, 3.0, 1.6), (0.5, 1.6, 3.0, 1.6)])
+def test_a_branch_that_changes_what_it_reads_joins_no_kernel(calls: tuple[float, ...]) -> None:
+    """It is for one call. In the kernel of other branches it would answer the next one, too."""
+
+    def program() -> Callable[[Any], Any]:
+        seen: list[int] = []
+
+        def counted() -> float:
+            seen.append(1)
+            return 0.1 * len(seen)
+
+        return lambda x: (counted() if x > 1.0 else 0.0, x)
+
+    plain, compiled = program(), tj.function(program())
+    for number in calls:
+        assert compiled(np.float64(number)) == plain(np.float64(number))

@@ -156,12 +156,15 @@ class Specialiser(NamedTuple):
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.callee.request.transform else "forward"
         alone = TraceTree(Trace(recorded, make, target))
+        # A function that changes what it reads (a counter, a list that it appends to) has a kernel
+        # for this one call, and no branch in the kernel of others.
+        guard = guard_of(recorded, ())
+        lasting = keep and (guard is None or guard())
         with (alone if onto is None else onto.traces).mutex.here():
-            traces = alone if onto is None else alone.joined_to(onto.traces)
-            guard = guard_of(recorded, traces.traces)
-            # A function that changes what it reads (a counter, a list that it appends to) has a
-            # kernel for this one call.
-            lasting = keep and (guard is None or guard())
+            traces = alone if onto is None or not lasting else alone.joined_to(onto.traces)
+            if traces is not alone:
+                guard = guard_of(recorded, traces.traces)
+                lasting = guard is None or guard()
             kernel = make(traces.recorded())
             answers, which = traces.answers()
             entry = Entry(
