@@ -143,8 +143,8 @@ class Operators:
     expand: Announce | None = None
     """`**expand(o)`: the items of a mapping are read."""
 
-    truth: Announce | None = None
-    """`if truth(o):`: Python asks if `o` is true."""
+    truth: Callable[..., Any] | None = None
+    """`if truth(o):`: Python asks if `o` is true. `truth(o, True) or p`: and may keep `o`."""
 
     text: Announce | None = None
     """`f"{text(o)}"`: Python asks for the text of `o`."""

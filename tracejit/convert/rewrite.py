@@ -464,7 +464,10 @@ def _around(node: Any, part: Any, kind: str, index: int) -> tuple[Any, ...]:
     """The operator around a part of a node, and its other arguments; "" where there is none."""
     match kind, node:
         case "truth", _:
-            return ("truth" if _is_asked(node, part, index) else "",)
+            if not _is_asked(node, part, index):
+                return ("",)
+            is_kept = isinstance(node, ast.BoolOp) and not hasattr(node, "is_asked")
+            return ("truth", True) if is_kept else ("truth",)
         case "expand", ast.keyword(arg=name):
             return ("expand",) if name is None else ("",)
         case "expand", ast.Dict(keys=keys):

@@ -1324,6 +1324,172 @@ def make(k):
 def f(x): return one(x) + two(x)
 --> put_one(5.0)
 --> put_two(6.0)
+== truth_of_an_object
+class V:
+    def __init__(self, k): self.k, self.u = k, 0
+    def __bool__(self): return self.k > 2
+a = V(2.0)
+def f(x): return x * 2 if a else x
+--> !a.u = 1
+--> a.k = 3.0
+--> V.__bool__ = lambda self: False
+== length_as_truth
+class V:
+    def __init__(self): self.l, self.u = [1.0], 0
+    def __len__(self): return len(self.l)
+a = V()
+def f(x): return x if not a else x * 2
+--> !a.u = 1
+--> a.l = []
+--> V.__bool__ = lambda self: True
+== object_kept_by_or
+class V:
+    def __init__(self): self.l, self.k = [1.0], 5.0
+    def __len__(self): return len(self.l)
+a, b = V(), V()
+b.k = 7.0
+def f(x): return x * (a or b).k
+--> a.l = []
+--> b.k = 8.0
+== truth_that_is_none
+class V:
+    def __bool__(self): return n
+n = True
+a = V()
+def f(x): return x if a else x * 2
+--> n = 1
+--> n = False
+== setter_of_a_property
+class P:
+    def __init__(self): self._v, self.u = 1.0, 0
+    @property
+    def v(self): return self._v
+    @v.setter
+    def v(self, value): self._v = value * k
+    @v.deleter
+    def v(self): self._v = k + 10
+p, k = P(), 2.0
+def f(x):
+    p.v = 3.0
+    return x * p.v
+--> !p.u = 1
+--> k = 5.0
+--> P.v = 4.0
+== deleter_of_a_property
+class P:
+    @property
+    def v(self): return self._v
+    @v.deleter
+    def v(self): self._v = k
+p, k = P(), 2.0
+def f(x):
+    del p.v
+    return x * p.v
+--> !p.u = 1
+--> k = 5.0
+== updated_property
+class P:
+    def __init__(self): self._v, self.u = 1.0, 0
+    @property
+    def v(self): return 1.0
+    @v.setter
+    def v(self, value): self._v = value * k
+p, k = P(), 2.0
+def f(x):
+    p.v += 3.0
+    return x * p._v
+--> !p.u = 1
+--> k = 5.0
+== hook_that_writes
+class C:
+    def __setattr__(self, name, value): super().__setattr__(name, value * k)
+c, k = C(), 2.0
+def f(x):
+    c.t = 3.0
+    return x * c.t
+--> !c.__dict__['u'] = 1
+--> k = 5.0
+--> del C.__setattr__
+== hook_that_deletes
+class C:
+    def __delattr__(self, name): self.__dict__['gone'] = k
+c, k = C(), 2.0
+def f(x):
+    c.t = 3.0
+    del c.t
+    return x * c.gone
+--> !unused = 1
+--> k = 5.0
+== written_past_the_hook
+@dataclasses.dataclass(frozen=True)
+class C:
+    a: float
+    def __post_init__(self): object.__setattr__(self, 'b', self.a * k)
+k = 2.0
+def f(x): return x * C(2.0).b
+--> !unused = 1
+--> k = 5.0
+== descriptor_that_writes
+class D:
+    def __get__(self, o, cls): return o.__dict__['d']
+    def __set__(self, o, value): o.__dict__['d'] = value * k
+class C: d = D()
+c, k = C(), 2.0
+def f(x):
+    c.d = 3.0
+    return x * c.d
+--> !c.u = 1
+--> k = 5.0
+--> D.__set__ = lambda self, o, value: o.__dict__.update(d=value + 1)
+--> D.__get__ = lambda self, o, cls: 8.0
+== class_that_gains_a_hook
+class C: pass
+c = C()
+def f(x):
+    c.t = 3.0
+    return x * c.t
+--> !c.u = 1
+--> C.__setattr__ = lambda self, name, value: self.__dict__.update({name: value * 9})
+== class_that_gains_a_property
+class C: pass
+c = C()
+def f(x):
+    c.t = 3.0
+    return x * c.t
+--> !c.u = 1
+--> C.t = property(lambda self: 7.0, lambda self, value: None)
+== class_of_a_made_object_gains_a_hook
+class A: pass
+class C(A):
+    def __init__(self): self.t = 3.0
+def f(x): return x * C().t
+--> !unused = 1
+--> A.__setattr__ = lambda self, name, value: self.__dict__.update({name: value * 9})
+== class_of_a_made_object_gains_a_property
+class C:
+    def __init__(self): self.t = 3.0
+def f(x): return x * C().t
+--> !unused = 1
+--> C.t = property(lambda self: 7.0, lambda self, value: None)
+== default_of_a_class_becomes_a_property
+class C: t = 1.0
+c = C()
+def f(x):
+    c.t = 3.0
+    return x * c.t
+--> !C.t = 2.0
+--> C.t = property(lambda self: 7.0, lambda self, value: None)
+== singledispatch
+@functools.singledispatch
+def g(v, k=1.0): return k
+@g.register
+def _(v: str): return 2.0
+o = types.SimpleNamespace(v='s')
+def f(x): return x * g(o.v)
+--> !g.register(list, lambda v: 3.0)
+--> g.register(str, lambda v: 4.0)
+--> o.v = 1.0
+--> g.register(object, lambda v: 5.0)
 """
 
 PROGRAMS = programs_in(CONTAINERS + OBJECTS + REBUILT + FUNCTIONS_AND_ARRAYS + TRAPS)

@@ -49,6 +49,7 @@ from tracejit.trace.convert.libraries import (
 from tracejit.trace.convert.names import seen_by
 from tracejit.trace.convert.rules import HANDED, RULES, handed, where_recorded
 from tracejit.trace.convert.standard import by_type
+from tracejit.trace.guards.reads import is_installed_class
 from tracejit.trace.recording.active import active
 from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.source.files import is_installed_file
@@ -214,7 +215,7 @@ class Routes:
     def instantiating(self, cls: type) -> Any:
         """The class, whose methods run converted from here: of a library's if it is given something
         recorded."""
-        if not _is_class_of_library(cls):
+        if not is_installed_class(cls):
             self.lend_methods_of(cls)
             return cls
 
@@ -231,7 +232,7 @@ class Routes:
         if id(cls) not in self.lent:
             lend_methods(cls, self.converter, self.lent)
         for held in _held_by(thing):
-            if id(type(held)) not in self.lent and not _is_class_of_library(type(held)):
+            if id(type(held)) not in self.lent and not is_installed_class(type(held)):
                 lend_methods(type(held), self.converter, self.lent)
 
     def lend_methods_around(self, python: Any) -> None:
@@ -242,7 +243,7 @@ class Routes:
             return
         self.lent[id(function.__code__)] = function.__code__
         for one in _objects_of(function):
-            if not isinstance(one, type) and not _is_class_of_library(type(one)):
+            if not isinstance(one, type) and not is_installed_class(type(one)):
                 self.lend_methods_of(one)
 
     def _instance(self, called: Any, kind: type) -> Any:
@@ -314,12 +315,6 @@ class Routes:
 def hands_over(called: Any) -> bool:
     """Return whether functions that `called` is given are routed when it calls them."""
     return called in HANDED or getattr(called, "__module__", "") in _CONTROL_FLOW
-
-
-def _is_class_of_library(cls: type) -> bool:
-    module = sys.modules.get(cls.__module__)
-    filename = getattr(module, "__file__", None) or ""
-    return is_installed_file(filename)
 
 
 def _held_by(thing: Any) -> Iterator[Any]:

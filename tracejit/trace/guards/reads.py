@@ -211,8 +211,15 @@ def is_installed(function: FunctionType) -> bool:
     return is_installed_file(function.__code__.co_filename)
 
 
+def is_installed_class(cls: type) -> bool:
+    """Return whether a class comes from an installed package."""
+    module = sys.modules.get(cls.__module__)
+    return is_installed_file(getattr(module, "__file__", None) or "")
+
+
 def is_foreign_module(name: str) -> bool:
-    """The same of a module; one without a file is the user's, unless Python comes with it."""
+    """Return whether code of a module is never read; one without a file is the user's, unless
+    Python comes with it."""
     if name.partition(".")[0] in TOOLS:
         return True
     filename = getattr(sys.modules.get(name), "__file__", None)

@@ -178,6 +178,7 @@ class Attributes(Notes):
         if type(getter) is FunctionType and kind is not FunctionType:
             self.note(cls, IN_CLASS, word, found)
             if is_users(getter):
+                self.note(kind, IN_CLASS, "__get__", getter)
                 return self.called(getter)(found, None, cls)
             self.walk(found)
             return getattr(cls, word)
@@ -239,7 +240,7 @@ class Attributes(Notes):
             return self.made(o.__dict__)
         found = lookup(kind, word)
         if type(found) is property and found.fget is not None:
-            self._note_found(o, word, found)
+            self.note_found(o, word, found)
             try:
                 return self.called(found.fget)(o)
             except AttributeError:
@@ -267,8 +268,9 @@ class Attributes(Notes):
         if type(found) is functools.cached_property:
             return self._cached(o, word, found)
         if descriptor is not None:
-            self._note_found(o, word, found)
+            self.note_found(o, word, found)
             if is_users(descriptor):
+                self.note(type(found), IN_CLASS, "__get__", descriptor)
                 return self.called(descriptor)(found, o, kind)
             self.walk(found)
             return getattr(o, word)
@@ -343,7 +345,7 @@ class Attributes(Notes):
         self.walk(o)
         return type(o).__getattr__(o, word)
 
-    def _note_found(self, o: Any, word: str, found: Any) -> None:
+    def note_found(self, o: Any, word: str, found: Any) -> None:
         """Note a descriptor that the class of an object has."""
         self.note_type(o)
         self.note(type(o), IN_CLASS, word, found)

@@ -62,10 +62,10 @@ from tracejit.trace.reads.containers import (
     CONTAINERS,
     KEYED,
     VIEWS,
-    Containers,
     holds_recorded,
 )
 from tracejit.trace.reads.notes import MISSING, is_plain, is_users
+from tracejit.trace.reads.writes import Writes
 from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.structure.draws import is_random
@@ -76,6 +76,7 @@ CALLBACKS = "tracejit.api.callbacks"
 _CACHED = type(functools.lru_cache(int))
 _GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
+_WRITE = object.__setattr__
 _ADDING = frozenset(("append", "add", "insert", "appendleft", "__setitem__"))
 _READING = frozenset(("keys", "values", "items", "copy", "index", "count", "union", "difference",
     "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint",
@@ -90,6 +91,7 @@ _WITH_FRAMES = {
 }
 _CALLED = (FunctionType, MethodType, functools.partial)
 _DEFINED = frozenset((FunctionType, ModuleType, type))
+_DISPATCHES = functools.singledispatch(repr).__code__
 _NATIVE = frozenset((globals, locals, eval, exec, compile, __import__))
 
 
@@ -169,7 +171,7 @@ _CALL_WITH = PathStep(
 )
 
 
-class Calls(Containers):
+class Calls(Writes):
     """Calls of whatever is called.
 
     `rules` are those of builtins. The `routes` of the recording answer what stands for a function
@@ -235,6 +237,8 @@ class Calls(Containers):
         """The callable in place of one that is no function."""
         if kind in _BOUND:
             return self._of_c(called)
+        if called is _WRITE:
+            return self.write_past_class
         if isinstance(called, type):
             rule = self.rules.get(called)
             if called is super:
@@ -441,6 +445,8 @@ class Calls(Containers):
     def _of_library(self, f: FunctionType) -> Any:
         """A function of a library that runs as it is, or what stands for it."""
         wrapped = getattr(f, "__wrapped__", None)
+        if code_of(f) is _DISPATCHES:
+            return functools.partial(self._dispatched, f)
         if f.__globals__.get("__name__") == "contextlib" and type(wrapped) is FunctionType:
             manager = contextlib.contextmanager(self.of_function(wrapped))
             return lambda *args, **kwargs: self.made(manager(*args, **kwargs))
@@ -451,6 +457,14 @@ class Calls(Containers):
         if f.__module__ == CALLBACKS:
             return self._later(f)
         return self.handing(by_type(f, FunctionType) or f)
+
+    def _dispatched(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the function that `singledispatch` chooses by the class of the first argument."""
+        if not args:
+            return f(**kwargs)  # Python raises
+        asked = (self.attribute(args[0], "__class__"),), ()
+        chosen = self.note(f.dispatch, _CALL_WITH, asked, f.dispatch(*asked[0]))
+        return self.call(chosen)(*args, **kwargs)
 
     def _later(self, f: FunctionType) -> Any:
         """`tj.callback`, whose function runs after the recording, and reads only then."""
@@ -503,6 +517,9 @@ class Calls(Containers):
             return self.handing(self.instead(called))
         if isinstance(owner, CONTAINERS):
             return functools.partial(self._container_method, called, owner, called.__name__)
+        if type(called) is MethodWrapperType and called.__name__ == _WRITE.__name__:
+            if not isinstance(owner, type):
+                return functools.partial(self.write_past_class, owner)
         if isinstance(owner, contextvars.ContextVar) and called.__name__ == "get":
             return functools.partial(self._context_value, owner)
         rule = self.rules.get(called)

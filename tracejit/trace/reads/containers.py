@@ -13,15 +13,14 @@ from __future__ import annotations
 import operator
 import os
 from collections import OrderedDict, deque
-from collections.abc import Collection, KeysView
-from contextlib import suppress
-from types import FunctionType, MappingProxyType, MemberDescriptorType, MethodType
+from collections.abc import Callable, KeysView
+from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
 
 from tracejit.trace.convert.arrays import item as recorded_item
-from tracejit.trace.guards.access_paths import ATTRIBUTE, ITEM, OWN, PathStep, key_text
+from tracejit.trace.guards.access_paths import ITEM, PathStep, key_text
 from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.guards.guards import Equal, HasKeys, Length
 from tracejit.trace.guards.reads import answers_once, module_name
@@ -35,7 +34,7 @@ from tracejit.trace.reads.notes import (
     is_users,
     key_of,
 )
-from tracejit.trace.recording.mutable_attributes import NUMBERS, dict_of
+from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.structure.sparse_products import is_sparse
 from tracejit.trace.structure.trees import keys_of
 from tracejit.trace.tensor.tensor import TENSORS
@@ -370,8 +369,9 @@ class Containers(Attributes):
 
     # What Python asks of an object
 
-    def truth(self, o: Any, /) -> Any:
-        """Announce that Python asks whether an object is true."""
+    def truth(self, o: Any, is_kept: bool = False, /) -> Any:
+        """Announce that Python asks whether an object is true. One that it does not keep is asked
+        here, by the user's method."""
         kind = type(o)
         if is_plain(kind):
             return o
@@ -381,14 +381,19 @@ class Containers(Attributes):
             else:
                 self.note_length(o)
             return o
-        has_method = (
-            lookup(kind, "__bool__") is not MISSING or lookup(kind, "__len__") is not MISSING
-        )
-        if has_method or isinstance(o, np.ndarray):
+        asked = next((one for one in _ASKED if lookup(kind, one) is not MISSING), "")
+        if asked and (is_kept or self.special(o, asked) is None):
             self.hand(o)
-        else:
-            self.special(o, "__bool__")
-            self.special(o, "__len__")
+            return o
+        return self.truth_by_method(o)
+
+    def truth_by_method(self, o: Any) -> Any:
+        """Ask the user's method if an object is true; answer the object itself without one."""
+        for word, answering in _ASKED.items():
+            method = self.special(o, word)
+            if method is not None:
+                answer = self.called(method)(o)
+                return answer if type(answer) in TENSORS else answering(answer)
         return o
 
     def operand(self, o: Any, /) -> Any:
@@ -474,112 +479,35 @@ class Containers(Attributes):
                 self.may_change(o)
                 self.write(o, ALL)
 
-    def store(self, o: Any, word: str | None, /) -> Any:
-        """Announce that `o.word`, or an item of `o`, is about to be written."""
-        if is_plain(type(o)):
-            return o
-        if word is None:
-            return self._stored_items(o)
-        setter = lookup(type(o), "__setattr__")
-        slot = lookup(type(o), word)
-        if type(setter) is FunctionType and is_users(setter):
-            self.walk(setter)
-            self.walk(o)
-        elif slot is not MISSING and hasattr(type(slot), "__set__"):
-            if type(slot) is MemberDescriptorType:
-                self._write_attribute(o, word)
-            else:
-                self.walk(slot.fset if type(slot) is property else slot)
-                self.walk(o)
-        else:
-            self._write_attribute(o, word)
-        return o
 
-    def _write_attribute(self, o: Any, word: str) -> None:
-        if not self.is_made(o):
-            own = dict_of(o)
-            if own is not None and word in own and not self.wrote(o, word):
-                self.is_lent(o, word, own[word])
-            self.write(o, word, ATTRIBUTE)
-            if own is not None and id(own) in self.known:
-                self.keep(own)
-                self.write(own, word)
+class _Truth:
+    """An object of which `bool` answers this, if that is an answer."""
 
-    def settle(self, kept: Collection[tuple[int, str]]) -> None:
-        super().settle(kept)
-        for o, former in [(self.known[key], former) for key, former in self.former.items()]:
-            if not isinstance(o, KEYED):
-                self.add(o, Length(len(former)))
+    __slots__ = ("_answer",)
 
-    def settle_one(self, holder: Any, step: PathStep, key: Any) -> None:
-        own = dict_of(holder) if step is ATTRIBUTE and not isinstance(holder, type) else None
-        if own is not None and key in own:
-            self.note_written(holder, OWN, key, own[key])
-        elif own is not None and lookup(type(holder), key) is MISSING:
-            self.add_absent(own, self.path_of(holder).attribute("__dict__"), key)
-        elif step is ITEM and isinstance(holder, KEYED) and key not in holder:
-            self.note(holder, MEMBER, key, False)
-        elif step is not ITEM or isinstance(holder, KEYED) or key < len(self.before(holder)):
-            try:
-                self.note_written(holder, step, key, step.read(holder, key))
-            except (AttributeError, LookupError, ValueError):
-                self.refuse("a variable or slot that the function deletes")
+    def __init__(self, answer: Any) -> None:
+        """Answer `answer`."""
+        self._answer = answer
 
-    def note_written(self, holder: Any, step: PathStep, key: Any, value: Any) -> None:
-        """Note a value that was written, and would be the same in another call."""
-        if holds_recorded(value) or self.is_made(value):
-            self.refuse("what the function computes and keeps")
-        self.note(holder, step, key, value)
+    def __bool__(self) -> Any:
+        return self._answer
 
-    def _stored_items(self, o: Any) -> Any:
-        if isinstance(o, np.ndarray):
-            self.keep_contents(o)
-        elif type(o) in (list, dict, deque):
-            return o if self.is_own(o) else StoredItems(self, o)
-        elif not self.is_made(o) or is_users(type(o)):
-            method = lookup(type(o), "__setitem__")
-            self.walk(method if type(method) is FunctionType else o)
-            self.walk(o)
-            self.change(o)
-        return o
 
-    def store_item(self, o: Any, key: Any) -> None:
-        """Know that an item of a list or dict from outside is about to be written."""
-        if holds_recorded(key):
-            self.refuse("a key that the function computes")
-        elif isinstance(o, KEYED):
-            if not _is_hashable(key):
-                return  # Python raises
-            self._note_key(key)
-            self.keep(o)
-            self.write(o, key, ITEM)
-        elif isinstance(key, int) and key >= 0:
-            if key >= len(self.before(o)):
-                self.note_length(o)
-            self.keep(o)
-            self.write(o, key, ITEM)
-        else:
-            self.change(o)
+class _Length:
+    """An object of which `len` answers this."""
 
-    def update(self, o: Any, word: str | None, /) -> Any:
-        """Announce that `o.word`, or an item of `o`, is read and about to be written."""
-        if word is None:
-            if not is_plain(type(o)) and not isinstance(o, CONTAINERS):
-                self.hand(o)
-            return self.store(o, None)
-        if not is_plain(type(o)):
-            slot = lookup(type(o), word)
-            if type(slot) is property or type(slot) not in (MemberDescriptorType, type(MISSING)):
-                if hasattr(type(slot), "__get__"):
-                    self.walk(o)
-                    return o
-            own = dict_of(o)
-            is_first = not (self.is_made(o) or self.wrote(o, word))
-            if own is not None and type(own.get(word)) in NUMBERS and is_first:
-                self.is_lent(o, word, own[word], is_counter=True)
-            with suppress(AttributeError):
-                self.change(self.attribute(o, word))
-        return self.store(o, word)
+    __slots__ = ("_answer",)
+
+    def __init__(self, answer: Any) -> None:
+        """Answer `answer`."""
+        self._answer = answer
+
+    def __len__(self) -> Any:
+        return self._answer
+
+
+_ASKED: dict[str, Callable[[Any], Any]] = {"__bool__": _Truth, "__len__": _Length}
+"""The methods that Python asks if an object is true, in order."""
 
 
 class ByIndex:
@@ -607,33 +535,6 @@ class ByIndex:
         return max(0, length - self._index)
 
 
-class StoredItems:
-    """A list or dict from outside while an item of it is assigned, changed or deleted."""
-
-    __slots__ = ("_o", "_reads")
-
-    def __init__(self, reads: Containers, o: Any) -> None:
-        """`o` is the container."""
-        self._reads, self._o = reads, o
-
-    def __getitem__(self, key: Any) -> Any:
-        value = self._reads.item(self._o, key)
-        self._reads.change(value)
-        return value
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._reads.store_item(self._o, key)
-        self._o[key] = value
-
-    def __delitem__(self, key: Any) -> None:
-        if isinstance(self._o, dict):
-            self._reads.contains(key, self._o)
-            self._reads.store_item(self._o, key)
-        else:
-            self._reads.change(self._o)
-        del self._o[key]
-
-
 def holds_recorded(o: Any, depth: int = 0) -> bool:
     """Return whether something recorded is in an object or in its containers."""
     kind = type(o)
@@ -644,11 +545,11 @@ def holds_recorded(o: Any, depth: int = 0) -> bool:
     return any(holds_recorded(one, depth + 1) for one in (o.values() if kind is dict else o))
 
 
-def _is_hashable(key: Any) -> bool:
+def is_hashable(key: Any) -> bool:
     """Return whether a key can stand in a dict; the user's method is not asked."""
     if type(key).__hash__ is None:
         return False
-    return all(map(_is_hashable, key)) if type(key) is tuple else True
+    return all(map(is_hashable, key)) if type(key) is tuple else True
 
 
 def _declines(holder: Any, method: str) -> bool:

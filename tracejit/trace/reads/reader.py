@@ -123,9 +123,9 @@ def _attribute(o: Any, word: str, /) -> Any:
     return getattr(o, word) if type(o) in PLAIN_KINDS else _attribute_noting(o, word)
 
 
-def _truth(o: Any, /) -> Any:
+def _truth(o: Any, is_kept: bool = False, /) -> Any:
     """The same for what Python asks if it is true."""
-    return o if type(o) in PLAIN_KINDS else _truth_noting(o)
+    return o if type(o) in PLAIN_KINDS else _truth_noting(o, is_kept)
 
 
 _METHODS = {"enter": "context", "match": "operand"}

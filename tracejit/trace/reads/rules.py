@@ -147,10 +147,6 @@ def _partial(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _bool(reads: Calls, /, *o: Any) -> bool:
-    for word in ("__bool__", "__len__"):
-        method = reads.special(o[0], word) if o else None
-        if method is not None:
-            return bool(reads.called(method)(*o))
     return _recorded(bool)(*map(reads.truth, o))  # type: ignore[no-any-return]
 
 
