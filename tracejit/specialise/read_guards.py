@@ -18,12 +18,12 @@ from tracejit.specialise.results import Finished
 from tracejit.specialise.trace_tree import RecordedCall, Trace, TraceTree
 from tracejit.support.config import setting
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.guards.access_paths import AccessPath, Place
+from tracejit.trace.guards.access_paths import AccessPath
 from tracejit.trace.guards.conditions import Condition, Guards, ReadConditions
 from tracejit.trace.guards.guards import Never
 from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.decisions import Hidden
-from tracejit.trace.recording.mutable_attributes import Attributes, Loan
+from tracejit.trace.recording.mutable_attributes import Attribute, Attributes, Loan
 from tracejit.trace.recording.record import Recording
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def loan_to(recording: Recording, captures: AnyCaptures) -> Loan:
     """The loan to a recording of the attributes that are lent, or will be when they are met."""
     loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
     if not isinstance(captures, Captures):
-        captures.loan = loan
+        captures.loan, captures.reader.inputs = loan, loan.inputs
     return loan
 
 
@@ -91,7 +91,8 @@ def conditions_read(
         return None
     if fixed is not None:  # no object may be one that changes at each call
         is_pure = not finished.commits and identity is None
-        fixed = fixed.union(holder for holder, _ in captures.lent) if is_pure else None
+        lent_of = [one.holder for _, one in captures.lent.values() if type(one) is Attribute]
+        fixed = fixed.union(map(id, lent_of)) if is_pure else None
     found += [one for one in captures.conditions.all() if one.path.key() in lent]
     return ReadConditions(found, fixed)
 
@@ -121,7 +122,7 @@ def repaired(tree: TraceTree) -> Guards | None:
     for trace, (reads, conditions, own) in zip(tree.traces, found, strict=True):
         trace.one = trace.one._replace(reads=reads._replace(all=conditions))
         places |= own
-    tree.move_hidden({key: Place(path) for key, path in places.items()})
+    tree.move_hidden(places)
     return _compiled([conditions for _, conditions, _ in found])
 
 

@@ -23,7 +23,7 @@ from tracejit.specialise.results import Finished
 from tracejit.support.errors import Where
 from tracejit.trace.arguments.signature import Call
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.guards.access_paths import Place
+from tracejit.trace.guards.access_paths import AccessPath, Place
 from tracejit.trace.guards.conditions import ReadConditions
 from tracejit.trace.recording.decisions import Failed, Hidden
 from tracejit.trace.recording.eager import EAGER, handle_tensor
@@ -241,13 +241,16 @@ class TraceTree:
         """The arguments of the kernel besides the user's, in its order."""
         return list(self._hidden.values())
 
-    def move_hidden(self, places: Mapping[int, Place]) -> None:
+    def move_hidden(self, places: Mapping[int, AccessPath]) -> None:
         """Read arguments besides the user's at these places from now on, by the id of what has held
         them."""
 
         def moved(hidden: Hidden) -> Hidden:
-            place = places.get(id(hidden.holder))
-            return hidden if place is None else hidden._replace(holder=place, path=".value")
+            holder = hidden.holder
+            place = places.get(id(holder))
+            if type(holder) is Place:
+                place = holder.path.moved(places)
+            return hidden if place is None else hidden._replace(holder=Place(place), path=".value")
 
         self._hidden = {key: moved(hidden) for key, hidden in self._hidden.items()}
         for trace in self.traces:

@@ -156,6 +156,8 @@ class Tracer:
                 raise
             is_lent, problem = False, error
         if problem is not None:
+            if captures.origins:
+                return self._without_numbers(request, captures, problem, effects)
             return self._unlent(request, captures, problem, effects)
         # What the run has read is let go of with the error.
         self._begin_again(request)
@@ -164,6 +166,25 @@ class Tracer:
             return self._once(request, (*rebound, found))
         findings.walks = True
         return self._walked(request)
+
+    def _without_numbers(
+        self,
+        request: SpecialisationRequest,
+        captures: AnyCaptures,
+        problem: BaseException,
+        effects: set[str],
+    ) -> RecordedCall:
+        """Run the function after a `problem` with numbers that were lent: they stay as they are,
+        unless that is no better."""
+        self._begin_again(request, problem)
+        self.effects = effects
+        kept, attributes = list(captures.origins), self.findings.attributes
+        attributes.keep(kept)
+        try:
+            return self._once(request._replace(forced=()))
+        except BaseException:
+            attributes.release(kept)
+            raise
 
     def _walked(self, request: SpecialisationRequest) -> RecordedCall:
         """Run the function with the attributes lent that change; as they are, where that fails."""

@@ -88,8 +88,9 @@ def test_an_object_is_called_by_the_path_under_which_it_was_found() -> None:
     assert around.of_object(inner) == "a SimpleNamespace.k"
 
 
-def test_attributes_are_told_by_their_object_and_name() -> None:
+def test_parts_are_told_by_their_object_and_name() -> None:
     thing = SimpleNamespace(w=1.0)
     path = AccessPath(thing)
-    assert path.attribute("w").attribute_key() == path.own("w").attribute_key() == (id(thing), "w")
-    assert path.item("w").attribute_key() is None
+    assert path.attribute("w").place_key() == path.own("w").place_key() == (id(thing), "w")
+    assert path.item("w").place_key() == (id(thing), "['w']")
+    assert path.place_key() is None

@@ -370,3 +370,123 @@ def test_sparse_matrices_that_are_dicts() -> None:
     for k in range(3):
         assert compiled(X).tolist() == (matrix @ X).tolist()
         matrix[0, k] = 5.0
+
+
+PLACES = """
+import types
+class K: rate = NUMBER
+class S: __slots__ = ("rate",)
+s = S(); s.rate = NUMBER
+ns = types.SimpleNamespace(rate=NUMBER)
+mod = types.ModuleType("made"); mod.rate = NUMBER
+g, table, rows = NUMBER, {"r": NUMBER}, [NUMBER, 2.0]
+k = K()
+o = types.SimpleNamespace(d={"r": NUMBER})
+def holding(c): return lambda: c
+held = holding(NUMBER)
+def made(c):
+    def put(new):
+        nonlocal c
+        c = new
+    return (lambda: c), put
+get, put = made(NUMBER)
+def put_global(new):
+    global g
+    g = new
+"""
+CHANGES = {
+    "g": "g = NUMBER",
+    "get()": "put(NUMBER)",
+    "table['r']": "table['r'] = NUMBER",
+    "rows[0]": "rows[0] = NUMBER",
+    "ns.rate": "ns.rate = NUMBER",
+    "mod.rate": "mod.rate = NUMBER",
+    "K.rate": "K.rate = NUMBER",
+    "k.rate": "K.rate = NUMBER",
+    "s.rate": "s.rate = NUMBER",
+    "o.d['r']": "o.d = {'r': NUMBER}",
+    "held()": "held = holding(NUMBER)",
+}
+"""The places at which numbers are found, and how another one gets there."""
+
+
+def number_at(place: str, text: str, numbers: list[Any]) -> Any:
+    """Call a function of the number at a place with each number there, compiled and as Python;
+    answer what was compiled."""
+    text = (PLACES + text).replace("PLACE", place).replace("NUMBER", repr(numbers[0]))
+    mine, twin = define(text), define(text)
+    compiled = tj.function(mine["f"], cache=False)
+    for number in numbers:
+        for module in (mine, twin):
+            exec(CHANGES[place].replace("NUMBER", repr(number)), module)
+        assert_same(compiled(X), twin["f"](X))
+        for name in ("g", "table", "rows"):
+            assert mine[name] == twin[name]
+        assert (mine["ns"], vars(mine["k"])) == (twin["ns"], vars(twin["k"]))
+    return compiled
+
+
+@pytest.mark.parametrize("place", CHANGES)
+def test_numbers_that_change_are_read_at_each_call(place: str, walks: list[Any]) -> None:
+    compiled = number_at(place, "def f(x): return x * PLACE + PLACE", [0.5, 1.5, 2.5, 3.5, 0.5])
+    assert len(compiled.kernels) == 2
+    assert not walks
+    integers = number_at(place, "def f(x): return x ** PLACE", [2, 3, 4])
+    assert len(integers.kernels) == 2
+
+
+@each_row(
+    "text, most",
+    [
+        ("def f(x): return x * 2 if PLACE > 2 else x", 3),
+        ("def f(x): return x[:PLACE]", 4),
+        ("def f(x): return x * isinstance(PLACE, int) + [1.0, 2.0, 3.0, 4.0, 5.0][PLACE]", 4),
+        ("def f(x): return x, PLACE", 2),
+        ("one = 3\ndef f(x): return x * (PLACE is one)", 4),
+    ],
+)
+def test_numbers_that_python_uses(text: str, most: int) -> None:
+    for place in ("g", "rows[0]", "o.d['r']"):
+        assert len(number_at(place, text, [1, 2, 3, 4, 2]).kernels) <= most
+
+
+@each_row(
+    "place, writes",
+    [
+        ("g", "put_global(5.0)"),
+        ("g", "globals()['g'] = 5.0"),
+        ("get()", "put(get() + x[0])"),
+        ("table['r']", "table['r'] += 1.0"),
+        ("table['r']", "table.update(r=5.0)"),
+        ("rows[0]", "rows.insert(0, 5.0)"),
+        ("ns.rate", "vars(ns)['rate'] = 5.0"),
+        ("ns.rate", "ns.rate = 5.0"),
+        ("mod.rate", "vars(mod)['rate'] = 5.0"),
+        ("k.rate", "K.rate = 5.0"),
+        ("k.rate", "k.rate = 5.0"),
+    ],
+)
+def test_numbers_that_the_function_writes_itself(place: str, writes: str) -> None:
+    """By whatever way: a kernel would read what was there before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for before in ("", "y = y * PLACE"):
+            text = f"""
+def f(x):
+    y = x
+    {before}
+    {writes}
+    return y + PLACE
+"""
+            number_at(place, text, [1.0, 2.0, 3.0, 2.0])
+
+
+def test_a_number_that_is_refused_stays_a_constant() -> None:
+    """C code takes no recorded number, so each number has a kernel, and no more is tried."""
+    module = define("import json\nn = 1\ndef f(x): return x * len(json.dumps([n]))")
+    compiled = tj.function(module["f"])
+    for number in (1, 10, 100, 1000):
+        module["n"] = number
+        np.testing.assert_array_equal(compiled(X), module["f"](X))
+    assert len(compiled.kernels) == 4
+    assert compiled.cache_info().recordings == 4

@@ -10,7 +10,6 @@ import pytest
 
 import tracejit as tj
 from tests.convert.running import define
-from tests.rows import each_row
 
 X = np.array([1.5, 2.5])
 HEAD = """
@@ -40,7 +39,7 @@ p, h, c = o.values()
 """
 
 
-@each_row(
+@pytest.mark.parametrize(
     "text, most",
     [
         ("def f(x): p.v = 3.0; return x * p.v", 2),

@@ -124,10 +124,19 @@ class AccessPath(NamedTuple):
         """A text that other paths of the same steps from the same object have."""
         return self.spelling(lambda thing: str(id(thing)))
 
-    def attribute_key(self) -> tuple[int, str] | None:
-        """The id of the object and the name, where an attribute of it is read."""
+    def place_key(self) -> tuple[int, str] | None:
+        """The id of the object whose part is read, and the name of the part."""
+        if self.step is None:
+            return None
         is_attribute = self.step is OWN or self.step is ATTRIBUTE
-        return (id(self.held.value()), self.argument) if is_attribute else None
+        word = self.argument if is_attribute else self.step.label("", self.argument)
+        return id(self.held.value()), word
+
+    def moved(self, places: Mapping[int, AccessPath]) -> AccessPath:
+        """The path from the place of an object instead of from that, by its id."""
+        if self.step is None:
+            return places.get(id(self.held), self)
+        return self._replace(held=self.held.moved(places))
 
     def spelling(self, bind: Bind) -> str:
         """The Python expression that reads the value."""
@@ -139,11 +148,12 @@ class AccessPath(NamedTuple):
 class Place:
     """A place at the end of a path, which a kernel reads at each call."""
 
-    __slots__ = ("path",)
+    __slots__ = ("name", "path")
 
-    def __init__(self, path: AccessPath) -> None:
-        """The place at the end of `path`."""
+    def __init__(self, path: AccessPath, name: str = "") -> None:
+        """The place at the end of `path`, and the name of what stands there."""
         self.path = path
+        self.name = name
 
     @property
     def value(self) -> Any:

@@ -61,7 +61,7 @@ class Condition(NamedTuple):
         place = None
         try:
             now = self.guard.finds(self.path.value())
-            place = self.path.attribute_key()
+            place = self.path.place_key()
         except Exception:  # what is read has no such part any more
             now = "gone"
         what, was = labels.of(self.path), self.guard.wants()

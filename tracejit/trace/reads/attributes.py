@@ -156,7 +156,7 @@ class Attributes(Notes):
             elif not hasattr(module, word):
                 self.add_absent(space, AccessPath(space), word)
         value = getattr(module, word)
-        return value if self.wrote(module, word) else self.note(module, ATTRIBUTE, word, value)
+        return value if self.wrote(module, word) else self.read(module, ATTRIBUTE, word, value)
 
     # Classes
 
@@ -185,7 +185,7 @@ class Attributes(Notes):
         value = getattr(cls, word)
         if type(value) in _MADE_AT_EACH_READ or self.wrote(cls, word):
             return value
-        return self.note(cls, ATTRIBUTE, word, value)
+        return self.read(cls, ATTRIBUTE, word, value)
 
     def _beside_class(self, cls: type, word: str, meta: Any) -> Any:
         """An attribute that a class itself does not have: its metaclass may."""
@@ -262,7 +262,7 @@ class Attributes(Notes):
             step = OWN if descriptor is not None else ATTRIBUTE
             if self.is_lent(o, word, value):
                 return getattr(o, word)
-            return self._settled(o, word, self.note(o, step, word, value))
+            return self._settled(o, word, value, self.read(o, step, word, value))
         if found is MISSING:
             return self._absent(o, word)
         if type(found) is functools.cached_property:
@@ -276,8 +276,11 @@ class Attributes(Notes):
             return getattr(o, word)
         return self._of_instances_class(o, word, found)
 
-    def _settled(self, o: Any, word: str, value: Any) -> Any:
-        """The value of an attribute of which nothing more is to be noted."""
+    def _settled(self, o: Any, word: str, value: Any, found: Any = MISSING) -> Any:
+        """The value of an attribute of which nothing more is to be noted, unless another one was
+        found in its place."""
+        if found is not MISSING and found is not value:
+            return found
         self.settled.add((id(o), word))
         return value
 
@@ -294,7 +297,7 @@ class Attributes(Notes):
         elif type(value) is MethodType:
             self.note(o, METHOD, word, value.__func__)
         elif type(value) not in _MADE_AT_EACH_READ:
-            self.note(o, ATTRIBUTE, word, value)
+            return self._settled(o, word, value, self.read(o, ATTRIBUTE, word, value))
         return self._settled(o, word, value)
 
     def _of_slot(self, o: Any, word: str, slot: Any) -> Any:
@@ -311,7 +314,7 @@ class Attributes(Notes):
         if self.is_made(o) or self.wrote(o, word):
             return value
         if type(slot) is MemberDescriptorType or word in _KEPT or is_plain(type(value)):
-            return self.note(o, ATTRIBUTE, word, value)
+            return self.read(o, ATTRIBUTE, word, value)
         self.walk(o)
         return value
 

@@ -91,7 +91,7 @@ _WITH_FRAMES = {
 }
 _CALLED = (FunctionType, MethodType, functools.partial)
 _DEFINED = frozenset((FunctionType, ModuleType, type))
-_DISPATCHES = functools.singledispatch(repr).__code__
+_DISPATCHES = getattr(functools.singledispatch(repr), "__code__")  # noqa: B009
 _NATIVE = frozenset((globals, locals, eval, exec, compile, __import__))
 
 
@@ -346,7 +346,11 @@ class Calls(Writes):
         if id(space) not in spaces:
             self.settled.clear()
         spaces[id(space)] = space
-        for word, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+        closure = AccessPath(f).attribute("__closure__")
+        for index, (word, cell) in enumerate(
+            zip(code.co_freevars, f.__closure__ or (), strict=True)
+        ):
+            self.found_at.setdefault(id(cell), closure.item(index))
             if not is_inner or id(cell) in self.outer_cells:
                 self.outer_cells[id(cell)] = cell
                 self.cells.setdefault(id(code), {})[id(cell)] = word, cell
@@ -412,16 +416,20 @@ class Calls(Writes):
         for key, space in spaces.items():
             is_noted = (key, NAME, word) in self.conditions
             if not is_noted and not self.wrote(space, word):
-                self.note(space, NAME, word, value)
+                found = (self.read if len(spaces) == 1 else self.note)(space, NAME, word, value)
+                if found is not value:
+                    return found
         self.settled.add((where, word))
         return value
 
     def cell(self, where: int, word: str, value: Any, /) -> Any:
         """Note what a variable of a function around is: of each that may be meant."""
-        for name, cell in self.cells.get(where, {}).values():
-            if name == word and not self.wrote(cell, word) and not is_empty(cell):
-                if cell.cell_contents is value:
-                    self.note(cell, CELL, word, value)
+        cells = [one for name, one in self.cells.get(where, {}).values() if name == word]
+        for cell in cells:
+            if not self.wrote(cell, word) and not is_empty(cell) and cell.cell_contents is value:
+                found = (self.read if len(cells) == 1 else self.note)(cell, CELL, word, value)
+                if found is not value:
+                    return found
         return value
 
     def _method(self, bound: MethodType) -> Any:

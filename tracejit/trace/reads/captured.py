@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.guards.access_paths import AccessPath
+from tracejit.trace.guards.access_paths import AccessPath, PathStep, Place
 from tracejit.trace.guards.conditions import ConditionSet
 from tracejit.trace.guards.contents import memory_of
+from tracejit.trace.guards.guards import OfType
 from tracejit.trace.guards.reads import is_foreign_module, module_name
 from tracejit.trace.reads.reader import Reader
 from tracejit.trace.recording.before import Before
@@ -31,6 +32,9 @@ class ReadCaptures:
         self._known = attributes
         self.loan: Loan | None = None
         reader.lends = self._lends
+        reader.moves = self._moves
+        self._moving: dict[tuple[int, PathStep, Any], tuple[int, str]] = {}
+        self._origins: dict[tuple[int, str], tuple[int, str]] = {}
         self.before = before
         self.labels = reader.labels
         self.lent: dict[tuple[int, str], tuple[AccessPath, Any]] = {}
@@ -57,6 +61,30 @@ class ReadCaptures:
         assert self.loan is not None
         self.loan.lend(found)
         return True
+
+    def _moves(self, holder: Any, step: PathStep, key: Any, value: Any) -> Any:
+        """Answer what is recorded of a number that is lent; None where it is not."""
+        assert self.loan is not None
+        place = id(holder), step, key
+        if place not in self._moving:
+            path = AccessPath(AccessPath(holder), step, key)
+            lent_as = path.place_key()
+            origin = self.reader.origin_of(path)
+            name = self.reader.name_at(holder, key)
+            found = self._known.moves(origin, value, Place(path, name))
+            if found is None or lent_as is None or lent_as in self.lent:
+                return None
+            self._moving[place] = lent_as
+            self._origins[lent_as] = origin
+            self.lent[lent_as] = path, found
+            self.conditions.add(path, OfType(type(value)))
+            self.loan.lend_number(lent_as, found)
+        return self.loan.read_lent(self._moving[place])
+
+    @property
+    def origins(self) -> Collection[tuple[int, str]]:
+        """The numbers that are lent, as all recordings know them."""
+        return self._origins.values()
 
     @property
     def attributes(self) -> list[tuple[Any, str, Any]]:

@@ -260,7 +260,7 @@ class Containers(Attributes):
         self._note_key(key)
         is_own = self.is_own(o) or self.wrote(o, key)
         if key in o:
-            return o[key] if is_own else self.note(o, ITEM, key, o[key])
+            return o[key] if is_own else self.read(o, ITEM, key, o[key])
         if not is_own:
             self.note(o, MEMBER, key, False)
         missing = self.special(o, "__missing__")
@@ -304,8 +304,8 @@ class Containers(Attributes):
             self.note_length(o)
             if self.wrote(o, place) or not 0 <= place < min(length, len(o)):
                 return o[key]
-            return self.note(o, ITEM, place, o[key])
-        return self.note(o, ITEM, key, o[key])
+            return self.read(o, ITEM, place, o[key])
+        return self.read(o, ITEM, key, o[key])
 
     def contains(self, x: Any, o: Any, /) -> bool:
         """Ask `x in o`."""

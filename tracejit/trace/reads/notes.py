@@ -11,7 +11,7 @@ import inspect
 import io
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from types import (
     BuiltinFunctionType,
@@ -56,7 +56,7 @@ from tracejit.trace.guards.guards import (
 )
 from tracejit.trace.guards.reads import answers_once, is_foreign_module, module_name
 from tracejit.trace.recording.before import Before, Walks
-from tracejit.trace.recording.mutable_attributes import dict_of
+from tracejit.trace.recording.mutable_attributes import NUMBERS, Escaped, dict_of
 from tracejit.trace.structure.draws import is_random
 from tracejit.trace.structure.wrapped import is_of_dask
 from tracejit.trace.tensor.tensor import TENSORS
@@ -72,6 +72,11 @@ PLAIN_KINDS = {
     *ATOMS, *TENSORS, np.ufunc, np.dtype, BuiltinFunctionType, MethodWrapperType, CodeType, range,
     slice, object, type(...), type(NotImplemented), UnionType, inspect.Parameter,
 }  # fmt: skip
+
+
+_MOST_STEPS = 16
+_SPACES = (type, ModuleType, dict)
+"""Objects whose names are read by other ways, too."""
 
 
 class LateCaptures(Captures):
@@ -102,7 +107,8 @@ class Notes:
     the code, nothing is left to note. `refused` says what was read that notes cannot tell; where no
     walk runs beside and the recording is `alone`, it ends there. `initial` learns how everything
     was that is about to be changed, `assigned` has the attributes that are assigned, with what they
-    held.
+    held. `moves` records a number that is another from call to call, `inputs` are all attributes
+    and numbers that were lent.
     """
 
     def __init__(self, before: Before | None = None) -> None:
@@ -118,6 +124,10 @@ class Notes:
         self.contents: dict[int, Condition] = {}
         self.absent: dict[int, tuple[AccessPath, set[str]]] = {}
         self.paths: dict[int, AccessPath] = {}
+        self.found_at: dict[int, AccessPath] = {}
+        self.moves: Callable[[Any, PathStep, Any, Any], Any] | None = None
+        self.moving: dict[tuple[int, PathStep, Any], Any] = {}
+        self.inputs: Mapping[Any, Any] = {}
         self.known: dict[int, Any] = {}
         self.made_here: dict[int, Any] = {}
         self.written: dict[int, tuple[Any, dict[Any, tuple[PathStep | None, Any]]]] = {}
@@ -141,7 +151,63 @@ class Notes:
             path = AccessPath(self.path_of(holder), step, key)
             self.conditions[place] = Condition(path, guard_of(value))
             self.learn(value, (holder, key))
+            if type(value) not in ATOMS:
+                self.found_at.setdefault(id(value), path)
         return value
+
+    def read(self, holder: Any, step: PathStep, key: Any, value: Any) -> Any:
+        """Note the same; answer it, or what is recorded of a number that is another from call to
+        call."""
+        if self.moves is not None and (type(value) in NUMBERS or isinstance(value, np.generic)):
+            place = id(holder), step, key_of(key)
+            if place in self.moving:
+                if value is not self.moving[place]:
+                    raise Escaped  # written by code that nobody follows
+                return self.moves(holder, step, key, value)
+            is_lasting = type(key) in ATOMS and id(holder) not in self.paths
+            if is_lasting and place not in self.conditions and not self._may_be_written(step, key):
+                number = self.moves(holder, step, key, value)
+                if number is not None:
+                    self.moving[place] = value
+                    return number
+        return self.note(holder, step, key, value)
+
+    def _may_be_written(self, step: PathStep, key: Any) -> bool:
+        """Return whether what was written may stand at a place, by another way that leads there:
+        the class of an object, the dict of a module."""
+        if self.walks:
+            return True
+        if step is ITEM or step is CELL:
+            return False
+        return any(
+            key in keys or key_of(ALL) in keys
+            for holder, keys in self.written.values()
+            if isinstance(holder, _SPACES)
+        )
+
+    def _is_moving(self, holder: Any, key: Any) -> bool:
+        """Return whether what is about to be written was read as a number that moves, maybe by
+        another way that leads there."""
+        if not self.moving:
+            return False
+        is_space = isinstance(holder, _SPACES)
+        own, all_keys = key_of(key), key is ALL
+        return any(
+            (one == id(holder) or (is_space and step is not ITEM and step is not CELL))
+            and (word == own or all_keys)
+            for one, step, word in self.moving
+        )
+
+    def origin_of(self, path: AccessPath) -> tuple[int, str]:
+        """The object that a path begins at, as its holder was found, by its id, and the steps."""
+        word = ""
+        for _ in range(_MOST_STEPS):
+            while path.step is not None:
+                word, path = path.step.label("", path.argument) + word, path.held
+            if id(path.held) not in self.found_at:
+                break
+            path = self.found_at[id(path.held)]
+        return id(path.held), word
 
     def path_of(self, holder: Any) -> AccessPath:
         """The path at which a guard finds an object: the object itself, but where it must not keep
@@ -187,10 +253,12 @@ class Notes:
     def _name(self, value: Any, holder: Any, key: Any) -> None:
         """Name an object by the place where it was first found."""
         if id(value) not in self.labels:
-            word = word_of(key) if isinstance(key, str | int) else ""
-            self.labels[id(value)] = (
-                word if word.isidentifier() else f"{self.labels.get(id(holder), 'captured')}_{word}"
-            )
+            self.labels[id(value)] = self.name_at(holder, key)
+
+    def name_at(self, holder: Any, key: Any) -> str:
+        """The name of what was found in a holder, under a key."""
+        word = word_of(key) if isinstance(key, str | int) else ""
+        return word if word.isidentifier() else f"{self.labels.get(id(holder), 'captured')}_{word}"
 
     def made(self, o: Any, /) -> Any:
         """Know an object to be made by the recording, unless it is known to be from outside."""
@@ -226,6 +294,8 @@ class Notes:
     def write(self, holder: Any, key: Any, step: PathStep | None = None) -> None:
         """Know that the recording writes an attribute, an item, or, under ALL, everything. `step`
         leads there."""
+        if self._is_moving(holder, key):
+            raise Escaped  # its number is an argument, which nobody writes
         if step is not None:
             self._change(holder, key, step)
         if isinstance(holder, type) or (type(key) is str and key == "__class__"):

@@ -16,6 +16,7 @@ from tracejit.trace.reads.calls import Calls
 from tracejit.trace.reads.check import compiled
 from tracejit.trace.reads.notes import PLAIN_KINDS, is_plain, is_users
 from tracejit.trace.reads.rules import RULES
+from tracejit.trace.recording.mutable_attributes import Escaped
 from tracejit.trace.structure.trees import flatten
 from tracejit.trace.tensor.tensor import TENSORS
 
@@ -53,6 +54,8 @@ class Reader(Calls):
     def identical(self, a: Any, b: Any, /) -> bool:
         """Ask `a is b`: numbers and text, too, are noted by their identity. An object is none of
         these, whichever it is."""
+        if any(one is a or one is b for one in self.inputs.values()):
+            raise Escaped  # the kernel only knows what value it has
         if type(a) in TENSORS or type(b) in TENSORS:
             others = [one for one in (a, b) if id(one) not in self.leaves]
             if a is not b and all(type(one) is np.ndarray for one in others):

@@ -66,7 +66,7 @@ class _Repair:
         waiting = [*reversed(self.conditions)]
         while waiting:
             path, guard = waiting.pop()
-            now = Condition(self._moved(path), guard)
+            now = Condition(path.moved(self.places), guard)
             if now.holds():
                 found.append(now)
                 continue
@@ -75,12 +75,6 @@ class _Repair:
             found.append(Condition(now.path, OfType(type(guard.wanted))))
             waiting += reversed([*_inside(guard.wanted, now.path)])
         return found
-
-    def _moved(self, path: AccessPath) -> AccessPath:
-        """The path from the place of an object instead of from that."""
-        if path.step is None:
-            return self.places.get(id(path.held), path)
-        return path._replace(held=self._moved(path.held))
 
     def _takes_place(self, former: Any, place: AccessPath) -> bool:
         """Return whether what stands at a place now may take that of a former object."""

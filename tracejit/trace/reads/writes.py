@@ -84,10 +84,11 @@ class Writes(Containers):
     ) -> Callable[..., Any] | None:
         _, of_property, of_descriptor = names
         slot = lookup(type(o), word)
+        given: tuple[Any, ...] = (slot, o)
         if type(slot) is property:
             function, given = getattr(slot, of_property), (o,)
         else:
-            function, given = lookup(type(slot), of_descriptor), (slot, o)
+            function = lookup(type(slot), of_descriptor)
         if type(function) is not FunctionType or not is_users(function):
             return None
         self.note_found(o, word, slot)
@@ -168,6 +169,13 @@ class Writes(Containers):
             self.change(o)
         return o
 
+    def keep_number(self, o: Any, key: Any) -> None:
+        """Note the number that an item is which will be another one when it is read again."""
+        if not (self.is_own(o) or holds_recorded(key) or self.wrote(o, key)):
+            with suppress(LookupError, TypeError):
+                value = o[key]
+                self.note(o, ITEM, key, value) if type(value) in NUMBERS else None
+
     def store_item(self, o: Any, key: Any) -> None:
         """Know that an item of a list or dict from outside is about to be written."""
         if holds_recorded(key):
@@ -221,6 +229,7 @@ class StoredItems:
         self._reads, self._o = reads, o
 
     def __getitem__(self, key: Any) -> Any:
+        self._reads.keep_number(self._o, key)
         value = self._reads.item(self._o, key)
         self._reads.change(value)
         return value

@@ -8,6 +8,10 @@ when it has succeeded.
 The object itself is not touched. Its class has a `__getattribute__` and a `__setattr__` meanwhile
 that answer the recording thread alone; for every other thread they do what the class did. Whatever
 would go past them (`vars(self)`, a copy) ends the attempt, and the attributes stay as they are.
+
+Other numbers (globals, variables of closures, elements) are lent, too, where converted code reads
+them: an operator answers the Tensor. Nobody writes these. Where the function does, the attempt
+ends.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ import numpy as np
 
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
+from tracejit.trace.guards.access_paths import Place
 from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.guards.guards import Guard, HasDtype, HasShape, OfType
 from tracejit.trace.recording.events import Event
@@ -96,6 +101,7 @@ class Attributes:
         self._first: dict[Key, Any] = {}
         self._lent: dict[Key, Attribute] = {}
         self._kept: set[Key] = set()
+        self._places: dict[Key, Place] = {}
 
     def lend(self, holder: Any, name: str) -> None:
         """Let an attribute be read at each call from now on."""
@@ -104,6 +110,24 @@ class Attributes:
     def keep(self, keys: Iterable[Key]) -> None:
         """Let these attributes belong to a kernel from now on, by their values."""
         self._kept.update(keys)
+
+    def release(self, keys: Iterable[Key]) -> None:
+        """Let these attributes be read at each call again."""
+        self._kept.difference_update(keys)
+
+    def moves(self, key: Key, value: Any, place: Place) -> Place | None:
+        """The place of a number that a recording reads anew, as another one has found another
+        number there; `key` is the same for all recordings."""
+        if not self._kept.isdisjoint((key, place.path.place_key())):
+            return None
+        if not (type(value) in NUMBERS or _is_number(value)):
+            return None
+        known = self._places.get(key)
+        if known is None and _is_same(self._first.setdefault(key, value), value):
+            return None
+        if known is None or known.path.held.held is not place.path.held.held:
+            self._places[key] = known = place
+        return known
 
     def lent(
         self, holder: Any, name: str, value: Any, asks_identity: bool = False
@@ -144,6 +168,10 @@ def _is_array(value: Any) -> bool:
     return value.dtype.kind in "iufc" and value.dtype.isnative and type_of(value) is not None
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, np.generic) and _is_array(value)
+
+
 def _is_same(one: Any, other: Any) -> bool:
     """Return whether two values of an attribute are the same for a kernel that they are part of."""
     if type(one) is np.ndarray or type(other) is np.ndarray:
@@ -154,9 +182,9 @@ def _is_same(one: Any, other: Any) -> bool:
 class Loan:
     """The attributes that one recording reads and assigns as Tensors, while it is open."""
 
-    def __init__(self, lent: Mapping[Key, Attribute], recording: Any) -> None:
-        """Lend the attributes `lent` to `recording`, which has begun."""
-        self.lent = dict(lent)
+    def __init__(self, lent: Mapping[Key, Attribute | Place], recording: Any) -> None:
+        """Lend the attributes and numbers `lent` to `recording`, which has begun."""
+        self.lent: dict[Key, Attribute | Place] = dict(lent)
         self.names = {name for _, name in lent}
         self.recording = recording
         self.inputs: dict[Key, Tensor] = {}
@@ -178,7 +206,8 @@ class Loan:
             self._outer = _LOANS.get(threading.get_ident())
             _LOANS[threading.get_ident()] = self
         try:
-            for cls in dict.fromkeys(type(one.holder) for one in self.lent.values()):
+            holders = [one.holder for one in self.lent.values() if type(one) is Attribute]
+            for cls in dict.fromkeys(map(type, holders)):
                 if cls not in self._classes:
                     _hook(cls)
                     self._classes.append(cls)
@@ -195,6 +224,10 @@ class Loan:
         self.names.add(attribute.name)
         self._holders.add(id(attribute.holder))
         self._open()
+
+    def lend_number(self, key: Key, place: Place) -> None:
+        """Lend a number that converted code alone reads, and nobody writes."""
+        self.lent[key] = place
 
     def __exit__(self, *error: object) -> None:
         if not self.lent:
@@ -230,12 +263,15 @@ class Loan:
 
     def read(self, holder: Any, name: str) -> Any:
         """The value of the attribute at this point of the function."""
-        key = id(holder), name
+        return self.read_lent((id(holder), name))
+
+    def read_lent(self, key: Key) -> Any:
+        """The same by its key."""
         if key not in self.current:
             self.current[key] = self.inputs[key] = self._input(self.lent[key])
         return self.current[key]
 
-    def _input(self, attribute: Attribute) -> Tensor:
+    def _input(self, attribute: Attribute | Place) -> Tensor:
         value, recording = attribute.value, self.recording
         kind = type_of(value)
         assert kind is not None
@@ -267,7 +303,8 @@ class Loan:
     def _note(self, key: Key, value: Value | None, plain: Any) -> None:
         """Let the assignment take place after the call, in the place of one that nothing can see
         before it."""
-        events, commit = self.recording.events, self.lent[key].commit
+        attribute: Any = self.lent[key]
+        events, commit = self.recording.events, attribute.commit
         mine = {id(event) for event in self.events.values()}
         earlier = self.events.get(key)
         for position in reversed(range(len(events))):
