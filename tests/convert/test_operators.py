@@ -24,7 +24,7 @@ def make(k):
             k2 = -k + 1
             k2 += k
             match o.a[0]:
-                case 1 if o is p and 1 in b: return f"{k}"
+                case 1 if o is p and 1 in b.copy(): return f"{k}"
     return f
 """
 

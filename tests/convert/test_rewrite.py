@@ -330,9 +330,12 @@ def test_operations_are_those_of_the_module_operator() -> None:
         """
     )["f"]
 
-    def operate(name: str, *operands: Any) -> Any:
-        asked.append((name, *operands))
-        return PLAIN.operate(name, *operands)  # type: ignore[misc]
+    def operate(name: str) -> Any:
+        def operation(*operands: Any) -> Any:
+            asked.append((name, *operands))
+            return PLAIN.operate(name)(*operands)  # type: ignore[misc]
+
+        return operation
 
     def made(o: Any) -> Any:
         asked.append(o)

@@ -81,7 +81,7 @@ class Converter:
         self._made: ByIdentity[FunctionType, Any] = ByIdentity()
         self._as_is: dict[int, CodeType] = {}
         self._codes: ByIdentity[CodeType, CodeType | None] = ByIdentity()
-        self._places: list[Place] = []
+        self._places: dict[int, list[Place]] = {}
         self._lent: list[tuple[FunctionType, CodeType]] = []
 
     def __enter__(self) -> Converter:
@@ -102,7 +102,7 @@ class Converter:
         self._made.clear()
         self._as_is.clear()
         self._codes.clear()
-        for place in self._places:
+        for place in [one for places in self._places.values() for one in places]:
             place.forget()
         self._places.clear()
 
@@ -171,6 +171,8 @@ class Converter:
             return
         converted = self._code(function)
         if converted is not None and converted is not code:
+            for place in self._places.get(id(converted), ()):
+                place.forget()  # other threads run this code, too
             function.__code__ = converted
             self._lent.append((function, code))
             LENT[function] = code
@@ -212,7 +214,7 @@ class Converter:
         dump("converted", lambda: _text(function, frozenset(self.operators)))
         bound, places = bind(template, self.operators)
         self._codes[code] = bound
-        self._places += places
+        self._places[id(bound)] = places
         WRITTEN[bound] = code
         return bound
 

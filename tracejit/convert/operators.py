@@ -113,15 +113,19 @@ class Operators:
     attribute: Callable[[Any, str], Any] | None = None
     """`attribute(o, "w")` for `o.w`; private names are mangled."""
 
+    method: Callable[..., Any] | None = None
+    """`method(o, "m")(x)` for `o.m(x)`: what is called in place of an attribute. `method(o, "m",
+    place)` for a global `o`: it tells the place what holds until it forgets."""
+
     item: Callable[[Any, Any], Any] | None = None
     """`item(o, key)` for `o[key]`."""
 
     contains: Callable[[Any, Any], bool] | None = None
     """`contains(x, o)` for `x in o`; the operands are in the order of the text."""
 
-    operate: Callable[..., Any] | None = None
-    """`operate("add", a, b)` for `a + b`, `operate("neg", a)` for `-a`, `a = operate("iadd", a, b)`
-    for `a += b`: functions of the module `operator`."""
+    operate: Callable[[str], Callable[..., Any]] | None = None
+    """`operate("add")(a, b)` for `a + b`, `operate("neg")(a)` for `-a`, `a = operate("iadd")(a, b)`
+    for `a += b`: functions of the module `operator`. It is asked once for each."""
 
     operand: Announce | None = None
     """`a < operand(b) < c`, `o[i] = operand(x)`: Python hands an object to an operation that is no
@@ -183,8 +187,12 @@ def _value(_where: int, _name: str, value: Any, /) -> Any:
     return value
 
 
-def _operate(name: str, /, *operands: Any) -> Any:
-    return getattr(operator, name)(*operands)
+def _operate(name: str, /) -> Any:
+    return getattr(operator, name)
+
+
+def _attribute(o: Any, word: str, _place: Place | None = None, /) -> Any:
+    return getattr(o, word)
 
 
 def _contains(x: Any, o: Any, /) -> bool:
@@ -195,6 +203,7 @@ PLAIN = Operators(
     call=_same,
     site=_called,
     attribute=getattr,
+    method=_attribute,
     item=operator.getitem,
     contains=_contains,
     operate=_operate,

@@ -12,6 +12,7 @@ The new code has the lines and columns of the old: what is added has those of wh
 from __future__ import annotations
 
 import ast
+import operator
 import sys
 from collections.abc import Collection, Iterator
 from types import CodeType
@@ -83,6 +84,10 @@ class Operation(ast.Call):
     """A call of an operator, which is not itself a call of the user's."""
 
 
+class Choice(ast.IfExp):
+    """An operation, unless its place knows the answer."""
+
+
 PARTS: dict[type[ast.AST], list[tuple[str, str]]] = {}
 """The fields of each kind of syntax that are rewritten, and the operator around what is there."""
 
@@ -105,6 +110,12 @@ _OPERATIONS: dict[type[ast.AST], str] = {
     ast.Invert: "invert",
 }  # fmt: skip
 """The functions of the module `operator`, by syntax."""
+
+_IN_PLACE = {kind: f"i{name.rstrip('_')}" for kind, name in _OPERATIONS.items()}
+NAMES = frozenset((*_OPERATIONS.values(), *[
+    name for name in _IN_PLACE.values() if hasattr(operator, name)
+]))  # fmt: skip
+"""The names of all operations."""
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DISPLAYS = (ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
@@ -147,7 +158,13 @@ class _Naming(ast.NodeTransformer):
     def visit_Operation(self, node: Operation) -> ast.Call:
         """Answer a call of the user's kind."""
         self.generic_visit(node)
-        return ast.Call(node.func, node.args, node.keywords)
+        args = [one for one in node.args if not getattr(one, "id", "").startswith("place_")]
+        return ast.Call(node.func, args, node.keywords)
+
+    def visit_Choice(self, node: Choice) -> ast.AST:
+        """Answer the operation."""
+        found: ast.AST = self.visit(node.body)
+        return found
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         """Answer the name of an operator, or a constant of the user's."""
@@ -159,6 +176,8 @@ class _Naming(ast.NodeTransformer):
 def bind(code: CodeType, operators: dict[str, Any]) -> tuple[CodeType, list[Place]]:
     """The code that `rewrite` has made, with the operators in it, and its places of calls."""
     operators = {SLICE: slice, TYPE: type, **operators}
+    if "operate" in operators:
+        operators |= {f"operate {name}": operators["operate"](name) for name in NAMES}
     places: list[Place] = []
     return _bound(code, {MARK + kind: one for kind, one in operators.items()}, places), places
 
@@ -297,12 +316,15 @@ class _Rewriting:
 
     def operand(self, node: Any, part: Any, kind: str, index: int) -> Any:
         """A part of a node, with the operator around it that the node has for it."""
+        if kind == "call" and "method" in self.kinds and isinstance(node, ast.Call):
+            if isinstance(part, ast.Attribute):
+                return self.method(part)
         new = self.part(part)
         if not kind:
             return new
         kind, *more = _around(node, part, kind, index)
-        if kind == "call" and "site" in self.kinds and new is part and isinstance(node, ast.Call):
-            at_place = self.at_place(part)
+        if kind == "call" and "site" in self.kinds and isinstance(node, ast.Call):
+            at_place = self.at_place(part, new)
             if at_place is not None:
                 return at_place
         if kind not in self.kinds:
@@ -333,23 +355,33 @@ class _Rewriting:
             return _at(node, ast.UnaryOp(ast.Not(), answer))
         return answer
 
-    def at_place(self, called: ast.expr) -> ast.IfExp | None:
-        """The choice of what is called for a name or an attribute of one, which its place knows."""
+    def method(self, called: ast.Attribute) -> Any:
+        """The operation that reads what is called of an object; of a global, its place may know."""
+        holder = called.value
+        word = _text(called, self.mangled(called.attr))
+        operation = _operation("method", called, holder, word)
+        self.waiting.append((operation, self.hidden))
+        is_global = isinstance(holder, ast.Name) and self.named(holder) is not holder
+        if not (is_global and called.lineno == called.end_lineno):
+            return operation
+        place = self.place(called)
+        operation.args.append(place)
+        return _either(called, _is_new(holder, called, place), operation, _part(place, "instead"))
+
+    def at_place(self, called: ast.expr, read: ast.expr) -> ast.IfExp | None:
+        """The choice of what is called for a name or an attribute of one, which its place knows;
+        `read` is how it is read."""
         match called:
             case ast.Name():
                 place = self.place(called)
-                test = _is_not(called, place, "called")
-                return _either(called, test, _site(called, place), _part(place, "instead"))
+                is_new = _is_not(called, place, "called")
+                return _either(called, is_new, _site(read, place), _part(place, "instead"))
             case ast.Attribute(value=ast.Name() as holder) if self.is_read_twice(called):
                 place = self.place(called)
                 asked = _site(called, place, holder)
                 if self.is_variable(holder):
                     return _either(called, _is_no_instance(holder, place), asked, called)
-                tests: list[ast.expr] = [
-                    _is_not(holder, place, "holder"),
-                    _is_not(called, place, "called"),
-                ]
-                test = _at(called, ast.BoolOp(ast.Or(), tests))
+                test = _is_new(holder, called, place)
                 return _either(called, test, asked, _part(place, "instead"))
         return None
 
@@ -396,14 +428,12 @@ class _Rewriting:
                 if kind in self.kinds and not (kind == "identical" and is_single):
                     return _operation(kind, node, left, right)
                 if type(one) in _OPERATIONS and "operate" in self.kinds:
-                    return _operation(
-                        "operate", node, _text(node, _OPERATIONS[type(one)]), left, right
-                    )
+                    return _operation(f"operate {_OPERATIONS[type(one)]}", node, left, right)
             case ast.BinOp(left=left, op=one, right=right) if "operate" in self.kinds:
-                return _operation("operate", node, _text(node, _OPERATIONS[type(one)]), left, right)
+                return _operation(f"operate {_OPERATIONS[type(one)]}", node, left, right)
             case ast.UnaryOp(op=one, operand=operand) if "operate" in self.kinds:
                 if type(one) in _OPERATIONS and not isinstance(operand, ast.Constant):
-                    return _operation("operate", node, _text(node, _OPERATIONS[type(one)]), operand)
+                    return _operation(f"operate {_OPERATIONS[type(one)]}", node, operand)
         return None
 
     def named(self, node: ast.Name) -> Any:
@@ -502,9 +532,9 @@ def _around(node: Any, part: Any, kind: str, index: int) -> tuple[Any, ...]:
 def _assignment(node: ast.AugAssign) -> ast.Assign:
     """`x = operate("iadd", x, y)` for `x += y`."""
     name: Any = node.target
-    function = f"i{_OPERATIONS[type(node.op)].rstrip('_')}"
+    function = _IN_PLACE[type(node.op)]
     read = _at(name, ast.Name(name.id, ast.Load()))
-    made = _operation("operate", node, _text(node, function), read, node.value)
+    made = _operation(f"operate {function}", node, read, node.value)
     assignment: ast.Assign = _at(node, ast.Assign([name], made))
     return assignment
 
@@ -554,8 +584,8 @@ def _operation(kind: str, place: Any, *arguments: Any) -> Operation:
     first = place
     if isinstance(place, _COMPREHENSIONS) and sys.version_info >= (3, 12):
         first = place.generators[0].iter  # comprehensions are inlined
-    operator = _at(first, ast.Constant(MARK + kind))
-    operation: Operation = _at(place, Operation(operator, list(arguments), []))
+    function = _at(first, ast.Constant(MARK + kind))
+    operation: Operation = _at(place, Operation(function, list(arguments), []))
     if isinstance(place, ast.Attribute) and place.lineno != place.end_lineno:
         for one in (operation, *arguments[1:]):
             _put_at_name(one, place)
@@ -576,12 +606,18 @@ def _is_not(node: ast.expr, place: ast.Constant, name: str) -> ast.Compare:
     return test
 
 
+def _is_new(holder: ast.expr, called: ast.expr, place: ast.Constant) -> ast.expr:
+    tests: list[ast.expr] = [_is_not(holder, place, "holder"), _is_not(called, place, "called")]
+    test: ast.expr = _at(called, ast.BoolOp(ast.Or(), tests))
+    return test
+
+
 def _is_no_instance(holder: ast.expr, place: ast.Constant) -> ast.Compare:
     return _is_not(_operation(TYPE, holder, holder), place, "holder")
 
 
 def _either(node: ast.expr, test: ast.expr, one: ast.expr, other: ast.expr) -> ast.IfExp:
-    either: ast.IfExp = _at(node, ast.IfExp(test, one, other))
+    either: ast.IfExp = _at(node, Choice(test, one, other))
     return either
 
 

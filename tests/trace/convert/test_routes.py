@@ -152,7 +152,7 @@ def test_dump_prints_what_is_converted(capsys: pytest.CaptureFixture[str]) -> No
     head = f"--- converted\n# mean_of_a_list ({__file__}:{line})\ndef mean_of_a_list(x):\n"
     printed = capsys.readouterr().err
     assert printed.startswith(head)
-    assert "call(attribute(name(here, 'np', np), 'mean'))" in printed
+    assert "method(name(here, 'np', np), 'mean')(made(" in printed
 
 
 def test_dump_leaves_out_decorators(capsys: pytest.CaptureFixture[str]) -> None:

@@ -99,7 +99,7 @@ class Observer(Protocol):
         """The function in place of one that is about to be recorded with these arguments."""
 
 
-class _Following(threading.local):
+class Following(threading.local):
     """The observer of the recording that runs on this thread, and what makes one."""
 
     def __init__(self) -> None:
@@ -108,22 +108,22 @@ class _Following(threading.local):
         self.observer: Observer | None = None
 
 
-_following = _Following()
+FOLLOWING = Following()
 
 
 @contextmanager
 def observed(observe: Callable[[], Observer]) -> Iterator[None]:
     """Have each recording that this thread begins in the block followed by an observer."""
-    before, _following.observe = _following.observe, observe
+    before, FOLLOWING.observe = FOLLOWING.observe, observe
     try:
         yield
     finally:
-        _following.observe = before
+        FOLLOWING.observe = before
 
 
 def observer() -> Observer | None:
     """The observer of the recording that runs on this thread."""
-    return _following.observer
+    return FOLLOWING.observer
 
 
 @contextmanager
@@ -133,17 +133,17 @@ def routed(
     """A function to be recorded with these arguments, with its calls routed; sentences on the
     functions that run as they are written are added to `refused`. A function that is recorded as a
     part of another has the observer of that."""
-    before = _following.observer
+    before = FOLLOWING.observer
     if before is not None:
         yield before.begin(python, arguments)
         return
-    new = None if _following.observe is None else _following.observe()
+    new = None if FOLLOWING.observe is None else FOLLOWING.observe()
     operators = Operators(item=item) if new is None else new.operators()
     with Converter(operators, calls=new is None) as converter:
         routes = Routes(converter, new)
         converter.see = seen_by(converter.convert if new is None else routes.shown)
         outer, active.route = active.route, routes.call
-        _following.observer = new
+        FOLLOWING.observer = new
         try:
             if new is None:
                 converter.route = routes.route
@@ -154,7 +154,7 @@ def routed(
                 new.routes = routes
                 yield new.begin(python, arguments)
         finally:
-            active.route, _following.observer = outer, before
+            active.route, FOLLOWING.observer = outer, before
             if refused is not None:
                 refused |= dict.fromkeys(map(str, converter.refusals.values()))
 

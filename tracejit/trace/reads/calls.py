@@ -34,7 +34,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tracejit.convert.exclusions import is_never_converted
-from tracejit.convert.operators import is_lasting
+from tracejit.convert.operators import Place, is_lasting
 from tracejit.support.codes import code_of, is_made_of_another
 from tracejit.support.memo import ByIdentity
 from tracejit.trace.convert.routes import Routes, hands_over
@@ -64,7 +64,7 @@ from tracejit.trace.reads.containers import (
     VIEWS,
     holds_recorded,
 )
-from tracejit.trace.reads.notes import MISSING, is_plain, is_users
+from tracejit.trace.reads.notes import MISSING, PLAIN_KINDS, is_plain, is_users
 from tracejit.trace.reads.writes import Writes
 from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.mutable_attributes import dict_of
@@ -224,6 +224,21 @@ class Calls(Writes):
                 self.converted[called] = found
         return found
 
+    def at_place(self, called: Any, place: Place, holder: Any = None, word: str = "") -> Any:
+        """The same at a place of the code, which may know it from then on: what lasts, under a name
+        that was noted, or in a module of a library."""
+        found = self.call(called)
+        if place.is_new:
+            kind = type(called)
+            is_known = kind is type or (kind in _LOOKED_UP and called in self.converted)
+            if holder is not None:
+                is_known &= (id(holder), word) in self.settled
+            if is_known and is_lasting(called):
+                place.is_new, place.holder = False, holder
+                place.called, place.instead = called, found
+                self.places.append(place)
+        return found
+
     def _function(self, called: Any, kind: type) -> Any:
         """A function of Python's or C's that is called for the first time."""
         if sees_frames(called):
@@ -344,7 +359,7 @@ class Calls(Writes):
         if is_tool(f):
             return
         if id(space) not in spaces:
-            self.settled.clear()
+            self.unsettle()
         spaces[id(space)] = space
         closure = AccessPath(f).attribute("__closure__")
         for index, (word, cell) in enumerate(
@@ -353,6 +368,7 @@ class Calls(Writes):
             self.found_at.setdefault(id(cell), closure.item(index))
             if not is_inner or id(cell) in self.outer_cells:
                 self.outer_cells[id(cell)] = cell
+                self.unsettle()
                 self.cells.setdefault(id(code), {})[id(cell)] = word, cell
                 self._enter_cell(word, cell, word in names.cells)
         for word in names.loaded | names.assigned:
@@ -430,6 +446,7 @@ class Calls(Writes):
                 found = (self.read if len(cells) == 1 else self.note)(cell, CELL, word, value)
                 if found is not value:
                     return found
+                self.settled.add((where, word))
         return value
 
     def _method(self, bound: MethodType) -> Any:
@@ -498,11 +515,16 @@ class Calls(Writes):
         """A function that notes all of what it is given, before it calls C code."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            given = (*owners, *args, *kwargs.values())
-            mixed = any(map(holds_recorded, given))
+            given = (*owners, *args, *kwargs.values()) if owners or kwargs else args
             for one in given:
-                self.hand(one, mixed)
+                if type(one) not in PLAIN_KINDS:
+                    mixed = any(map(holds_recorded, given))
+                    for each in given:
+                        self.hand(each, mixed)
+                    break
             answer = called(*args, **kwargs)
+            if type(answer) in PLAIN_KINDS:
+                return answer
             return self.made(answer) if is_new(answer) else answer
 
         return call
@@ -547,9 +569,6 @@ class Calls(Writes):
         self, called: Any, o: Any, name: str, /, *args: Any, **kwargs: Any
     ) -> Any:
         """A method of a container that C has."""
-        is_asked = name == "get" and type(o) is dict and not kwargs
-        if is_asked and self.is_made(o) and args and type(args[0]) in ATOMS:
-            return called(*args)
         if type(o) not in CONTAINERS and is_users(type(o)):
             self.note_type(o)
         if "key" in kwargs:
@@ -586,6 +605,12 @@ class Calls(Writes):
         result = called(*args, **kwargs)
         is_of_read = is_read and type(result) in (*CONTAINERS, *VIEWS)
         return self.made(result) if is_of_read else result
+
+    def get_of_made(self, o: dict[Any, Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call the method `get` of a dict that the recording has made."""
+        if args and type(args[0]) in ATOMS:
+            return o.get(*args, **kwargs)
+        return self._container_method(o.get, o, "get", *args, **kwargs)
 
     def _pop(self, called: Any, o: Any, name: str, args: tuple[Any, ...]) -> Any:
         if self.contains(args[0], o):

@@ -61,7 +61,7 @@ _FEW = 4
 _REFLECTED = {
     "lt": "__gt__", "gt": "__lt__", "le": "__ge__", "ge": "__le__", "eq": "__eq__", "ne": "__ne__",
 }  # fmt: skip
-_UNARY = frozenset(("neg", "pos", "invert"))
+UNARY = frozenset(("neg", "pos", "invert"))
 
 
 class Containers(Attributes):
@@ -434,7 +434,7 @@ class Containers(Attributes):
         """The answer of the user's method for an operation; NotImplemented where C has it."""
         word = name.rstrip("_")
         a = operands[0]
-        if name in _UNARY:
+        if name in UNARY:
             method = self.special(a, f"__{word}__")
             return NotImplemented if method is None else self.called(method)(a)
         b = operands[1]

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.convert.operators import Place
 from tracejit.support.codes import is_made_of_another
 from tracejit.support.errors import TracejitError
 from tracejit.support.words import word_of
@@ -139,10 +140,18 @@ class Notes:
         self.compared: set[int] = set()
         self.goes_by_identity = False
         self.settled: set[tuple[int, str]] = set()
+        self.places: list[Place] = []
         self.names: set[str] = set()
         self.modules: set[str] = set()
         self.shows = False
         self.refused = ""
+
+    def unsettle(self) -> None:
+        """Let all be noted again that is met."""
+        self.settled.clear()
+        for place in self.places:
+            place.forget()
+        self.places.clear()
 
     def note(self, holder: Any, step: PathStep, key: Any, value: Any) -> Any:
         """Note the value that a step from `holder` leads to; answer it."""
@@ -270,7 +279,7 @@ class Notes:
         """Forget what the recording has made and nobody else holds any more."""
         held = self.made_here
         while gone := [key for key in held if _references(held, key) <= _BY_ONE]:
-            self.settled.clear()
+            self.unsettle()
             for key in gone:
                 del held[key]
 
@@ -299,7 +308,7 @@ class Notes:
         if step is not None:
             self._change(holder, key, step)
         if isinstance(holder, type) or (type(key) is str and key == "__class__"):
-            self.settled.clear()
+            self.unsettle()
         self.written.setdefault(id(holder), (holder, {}))[1][key_of(key)] = step, key
 
     def may_change(self, o: Any) -> None:

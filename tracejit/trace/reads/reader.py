@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from types import MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from tracejit.convert.operators import PLAIN, Operators
-from tracejit.trace.convert.routes import observed, observer
+from tracejit.convert.operators import PLAIN, Operators, Place
+from tracejit.trace.convert.routes import FOLLOWING, observed
 from tracejit.trace.guards.conditions import Guards
+from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.reads.calls import Calls
 from tracejit.trace.reads.check import compiled
+from tracejit.trace.reads.containers import PYTHONS, UNARY
 from tracejit.trace.reads.notes import PLAIN_KINDS, is_plain, is_users
 from tracejit.trace.reads.rules import RULES
 from tracejit.trace.recording.mutable_attributes import Escaped
@@ -103,42 +107,118 @@ class Reader(Calls):
 
 def _noting(kind: str, method: str) -> Callable[..., Any]:
     """The operator of a kind, which asks the reader of the recording that runs. It is the same for
-    all recordings, so their converted code is equal, and what is known of its loops holds on."""
+    all recordings."""
     plain = getattr(PLAIN, kind)
 
     def noting(*operands: Any) -> Any:
-        reader = observer()
+        reader: Any = FOLLOWING.observer
         return plain(*operands) if reader is None else getattr(reader, method)(*operands)
 
     return noting
 
 
-def _operate(name: str, /, *operands: Any) -> Any:
+# What is met most, in one frame where nothing is to be noted
+
+
+def _operation(name: str, /) -> Callable[..., Any]:
     """Operate on what has nothing in it that changes, or ask the reader."""
-    for one in operands:
-        if type(one) not in PLAIN_KINDS:
-            return _operate_noting(name, *operands)
-    return getattr(operator, name)(*operands)
+    function = getattr(operator, name)
+
+    def unary(a: Any, /) -> Any:
+        return function(a) if type(a) in PLAIN_KINDS else _ask(name, a)
+
+    def binary(a: Any, b: Any, /) -> Any:
+        if type(a) in PLAIN_KINDS and type(b) in PLAIN_KINDS:
+            return function(a, b)
+        return _ask(name, a, b)
+
+    return unary if name in UNARY else binary
+
+
+def _ask(name: str, /, *operands: Any) -> Any:
+    reader: Any = FOLLOWING.observer
+    if reader is None:
+        return getattr(operator, name)(*operands)
+    return reader.operate(name, *operands)
 
 
 def _attribute(o: Any, word: str, /) -> Any:
-    """The same for an attribute."""
-    return getattr(o, word) if type(o) in PLAIN_KINDS else _attribute_noting(o, word)
+    if type(o) in PLAIN_KINDS:
+        return getattr(o, word)
+    reader: Any = FOLLOWING.observer
+    if reader is None or (id(o), word) in reader.settled:
+        return getattr(o, word)
+    return reader.attribute(o, word)
+
+
+def _method(o: Any, word: str, place: Place | None = None, /) -> Any:
+    reader: Any = FOLLOWING.observer
+    if reader is None:
+        return getattr(o, word)
+    kind = type(o)
+    if kind in _FREE and id(o) in reader.made_here:
+        if word in _FREE[kind]:
+            return getattr(o, word)
+        if word == "get":
+            return functools.partial(reader.get_of_made, o)
+    if (id(o), word) in reader.settled:
+        found = getattr(o, word)
+    else:
+        found = reader.attribute(o, word)
+    if place is not None and kind is ModuleType:
+        return reader.at_place(found, place, o, word)
+    if type(found) is MethodType:
+        known = reader.converted.get(found.__func__)
+        if known is not None:
+            return MethodType(known, found.__self__)
+    return reader.call(found)
+
+
+def _site(called: Any, place: Place, /) -> Any:
+    reader: Any = FOLLOWING.observer
+    return called if reader is None else reader.at_place(called, place)
+
+
+def _item(o: Any, key: Any, /) -> Any:
+    reader: Any = FOLLOWING.observer
+    if reader is None:
+        return o[key]
+    if type(o) in PYTHONS and type(key) in ATOMS and id(o) in reader.made_here:
+        return o[key]
+    return reader.item(o, key)
+
+
+def _name(where: int, word: str, value: Any, /) -> Any:
+    reader: Any = FOLLOWING.observer
+    if reader is None or (where, word) in reader.settled:
+        return value
+    return reader.name(where, word, value)
+
+
+def _cell(where: int, word: str, value: Any, /) -> Any:
+    reader: Any = FOLLOWING.observer
+    if reader is None or (where, word) in reader.settled:
+        return value
+    return reader.cell(where, word, value)
 
 
 def _truth(o: Any, is_kept: bool = False, /) -> Any:
-    """The same for what Python asks if it is true."""
-    return o if type(o) in PLAIN_KINDS else _truth_noting(o, is_kept)
+    return o if type(o) in PLAIN_KINDS else _NOTING["truth"](o, is_kept)
 
 
+_FREE: dict[type, frozenset[str]] = {list: frozenset(("append", "pop", "clear", "reverse")), dict: frozenset[str]()}
+"""The methods of containers that note nothing of those that the function has made."""
 _METHODS = {"enter": "context", "match": "operand"}
-_KINDS = PLAIN.given().keys() - {"site"}  # each call is noted
-_NOTING = {kind: _noting(kind, _METHODS.get(kind, kind)) for kind in _KINDS}
-_operate_noting, _attribute_noting = _NOTING["operate"], _NOTING["attribute"]
-_truth_noting = _NOTING["truth"]
 _FAST: dict[str, Callable[..., Any]] = {
-    "operate": _operate,
     "attribute": _attribute,
+    "cell": _cell,
+    "item": _item,
+    "method": _method,
+    "name": _name,
+    "operate": _operation,
+    "site": _site,
     "truth": _truth,
 }
+_KINDS = PLAIN.given().keys() - _FAST.keys() | {"truth"}
+_NOTING = {kind: _noting(kind, _METHODS.get(kind, kind)) for kind in _KINDS}
 OPERATORS = Operators(**(_NOTING | _FAST))
