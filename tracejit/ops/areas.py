@@ -19,7 +19,7 @@ def handler_of(function: Any) -> Callable[..., Any] | None:
     """The handler of the user's calls of `function`; None where it has none."""
     handler = HANDLERS.get(function)
     if handler is None and isinstance(function, np.ufunc) and "scipy.special" in sys.modules:
-        import_module("tracejit.ops.scipy")
+        import_module("tracejit.ops.scipy.special")
         handler = HANDLERS.get(function)
     if handler is None and str(getattr(function, "__module__", "")).startswith("numpy.polynomial"):
         import_module("tracejit.ops.calculus.series")

@@ -1,4 +1,3 @@
 """Operations on SciPy's functions, declared as NumPy's are; importing this imports SciPy."""
 
-from tracejit.ops.scipy import special as special
 from tracejit.ops.scipy.base import library as library
