@@ -71,3 +71,40 @@ def test_what_may_be_overwritten_is_not() -> None:
     kept = matrix.copy()
     found = tj.function(lambda a: linalg.inv(a, overwrite_a=True) + a)(matrix)
     np.testing.assert_allclose(found, np.linalg.inv(kept) + kept)
+
+
+def test_checks_look_at_what_is_captured() -> None:
+    """They hold for as long as that is the same."""
+    table, wanted = np.array([1.0, 2.0]), [2.0, 4.0]
+
+    def f(x: Any) -> Any:
+        np.testing.assert_allclose(np.asarray(table) * 2, wanted)
+        np.testing.assert_array_less(np.zeros(2), np.array(wanted))
+        return x * table
+
+    compiled = tj.function(f)
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(np.ones(2)), [1.0, 2.0])
+    table[0] = 5.0
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        compiled(np.ones(2))
+    table[0] = 1.0
+    np.testing.assert_array_equal(compiled(np.ones(2)), [1.0, 2.0])
+    np.testing.assert_array_equal(tj.grad(lambda x: np.sum(f(x)))(np.ones(2)), [1.0, 2.0])
+
+
+def test_checks_of_arguments_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="np.testing.assert_allclose is not recorded"):
+        tj.function(lambda x: np.testing.assert_allclose(x, 1.0))(np.ones(2))
+
+
+def test_code_of_c_gets_what_is_captured() -> None:
+    table = np.array([1.0, 7.0, 2.0])
+
+    def f(x: Any) -> Any:
+        return x * signal.medfilt(np.asarray(table), 3)
+
+    compiled = tj.function(f)
+    for number in (1.0, 1.0, 9.0):
+        table[0] = number
+        np.testing.assert_array_equal(compiled(np.ones(3)), f(np.ones(3)))

@@ -27,6 +27,7 @@ from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.scipy_calls import scipy_called
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import flatten, map_tree
+from tracejit.trace.tensor.call_errors import spelling
 from tracejit.trace.tensor.namespaces import recordable, recorded_argument
 from tracejit.trace.tensor.tensor import TENSORS
 
@@ -58,14 +59,14 @@ _OWN = frozenset((*sys.stdlib_module_names, "numpy", "tracejit"))
 
 def refusing(called: Any) -> Callable[..., Any]:
     """`called`, refused by the name that the user's line has for it where something recorded is
-    given, unless that is made of constants alone: then it gets their numbers."""
+    given, unless that is made of constants and captured arrays alone: then it gets the numbers."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         tensors = [leaf for leaf in flatten((args, kwargs))[0] if type(leaf) in TENSORS]
-        if any(origins_of(tensor._value) != set() for tensor in tensors):
-            name = f"{getattr(called, '__module__', '')}.{getattr(called, '__name__', called)}"
-            raise fail("unsupported-function", places.here(), function=scipy_called() or name)
-        numbers = {id(tensor): np.array(tensor) for tensor in tensors}
+        numbers = {id(tensor): _number_of(tensor) for tensor in tensors}
+        if any(number is None for number in numbers.values()):
+            name = scipy_called() or spelling(called)
+            raise fail("unsupported-function", places.here(), function=name)
         before = {key: array.copy() for key, array in numbers.items()}
         given, named = map_tree(lambda leaf: numbers.get(id(leaf), leaf), (args, kwargs))
         result = called(*given, **named)
@@ -75,6 +76,25 @@ def refusing(called: Any) -> Callable[..., Any]:
         return result
 
     return where_recorded(called, call)
+
+
+def _number_of(tensor: Any) -> Any:
+    """The number of a Tensor that is the same in all calls of a kernel, which then compares the
+    arrays that it is computed from; None where it may not be."""
+    origins = origins_of(tensor._value)
+    if origins == set():
+        return np.array(tensor)
+    recording = tensor._recording
+    reader = getattr(getattr(recording, "captures", None), "reader", None)
+    if origins is None or reader is None:
+        return None
+    captured = {hidden.value: hidden.holder for hidden in recording.hidden.values()}
+    arrays = [captured.get(origin) for origin in origins]
+    if any(type(array) is not np.ndarray for array in arrays):
+        return None
+    for array in arrays:
+        reader.hand_array(array)
+    return np.array(recording.decisions.prefix[tensor._value])
 
 
 def _is_of_stats(owner: Any) -> bool:

@@ -72,6 +72,8 @@ _FUNCTIONS = _DESCRIPTORS | {FunctionType, BuiltinFunctionType, np.ufunc, type(n
 _TYPED = frozenset((FunctionType, BuiltinFunctionType))
 _LATE = {"statistics": "samples", "numpy.ma.core": "masked"}
 """The modules of rules for modules that are imported when a function of theirs is called."""
+_CHECKS = "numpy.testing."
+"""The module of functions that only look at what they are given."""
 _CONTROL_FLOW = ("tracejit.api.control_flow", "tracejit.api.loops")
 _BACKENDS = "uarray"
 """The module of the class of functions of scipy.fft."""
@@ -383,6 +385,8 @@ def _route(called: Any, kind: type, route: Callable[[Any], Any]) -> Any:
     if kind is BuiltinFunctionType and is_foreign(called, kind):
         return refusing(called)
     module = _module_of(called)
+    if module.startswith(_CHECKS):
+        return refusing(called)
     if module.startswith(CONVERTED) and handler_of(called) is None:
         return None
     if kind is np.ufunc or module.startswith("numpy."):

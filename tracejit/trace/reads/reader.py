@@ -206,7 +206,10 @@ def _truth(o: Any, is_kept: bool = False, /) -> Any:
     return o if type(o) in PLAIN_KINDS else _NOTING["truth"](o, is_kept)
 
 
-_FREE: dict[type, frozenset[str]] = {list: frozenset(("append", "pop", "clear", "reverse")), dict: frozenset[str]()}
+_FREE: dict[type, frozenset[str]] = {
+    list: frozenset(("append", "pop", "clear", "reverse")),
+    dict: frozenset[str](),
+}
 """The methods of containers that note nothing of those that the function has made."""
 _METHODS = {"enter": "context", "match": "operand"}
 _FAST: dict[str, Callable[..., Any]] = {
