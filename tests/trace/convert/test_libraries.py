@@ -94,7 +94,7 @@ def test_checks_look_at_what_is_captured() -> None:
 
 
 def test_checks_of_arguments_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="np.testing.assert_allclose is not recorded"):
+    with pytest.raises(UnsupportedError, match=r"np\.testing\.assert_allclose is not"):
         tj.function(lambda x: np.testing.assert_allclose(x, 1.0))(np.ones(2))
 
 
