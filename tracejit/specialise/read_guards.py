@@ -51,7 +51,7 @@ def loan_to(recording: Recording, captures: AnyCaptures) -> Loan:
     """The loan to a recording of the attributes that are lent, or will be when they are met."""
     loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
     if not isinstance(captures, Captures):
-        captures.loan, captures.reader.inputs = loan, loan.inputs
+        captures.loan = captures.reader.loan = loan
     return loan
 
 

@@ -43,6 +43,7 @@ from tracejit.trace.recording.left_behind import put_numbers
 from tracejit.trace.recording.mutable_attributes import (
     Attribute,
     Escaped,
+    is_in_namespace,
     is_lendable,
     let_go,
 )
@@ -178,6 +179,7 @@ class Tracer:
         unless that is no better."""
         self._begin_again(request, problem)
         self.effects = effects
+        problem.__traceback__ = None  # what its frames hold counts as held by others
         kept, attributes = list(captures.origins), self.findings.attributes
         attributes.keep(kept)
         try:
@@ -351,7 +353,9 @@ class Tracer:
                 attribute.commit(assigned)
             return False
         for attribute, _ in rebound:
-            if not is_lendable(attribute.holder, attribute.name, attribute.value):
+            holder, value = attribute.holder, attribute.value
+            may_be_lent = is_lendable(holder, attribute.name, value)
+            if not (may_be_lent or is_in_namespace(holder, value)):
                 raise Failed("attribute", attribute.name)
             self.findings.attributes.lend(attribute.holder, attribute.name)
         return True

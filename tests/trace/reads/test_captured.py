@@ -490,3 +490,46 @@ def test_a_number_that_is_refused_stays_a_constant() -> None:
         np.testing.assert_array_equal(compiled(X), module["f"](X))
     assert len(compiled.kernels) == 4
     assert compiled.cache_info().recordings == 4
+
+
+SPACE = """
+import types
+ns = types.SimpleNamespace(n=0, t=0.5, u=1.0)
+ms = types.SimpleNamespace(n=0)
+ls = types.SimpleNamespace(n=0)
+held = vars(ls)
+"""
+
+
+@pytest.mark.parametrize(
+    "body, most",
+    [
+        ("ns.n += 1; return x * ns.n", 1),
+        ("ns.t = 3.0; return x * ns.t", 1),
+        ("ns.t = x[0] * 2; return x + ns.t", 1),
+        ("ns.t *= 0.5; ns.u = ns.t + ns.u; return x * ns.u", 1),
+        ("ns.n += 1; ms.n += ns.n; return x * ms.n", 1),
+        ("a = ns.n; setattr(ns, 'n', a + 1); return x * ns.n", 2),
+        ("ns.n += 1; return x * len(repr(ns))", 9),
+        ("ns.n += 1; return x * vars(ns)['n']", 9),
+        ("ns.n += 1; return x * (ns == ms) + ns.n", 9),
+        ("ns.n += 1; del ns.n; ns.n = 2; return x * ns.n", 9),
+        ("vars(ns)['n'] = 7; ns.n += 1; return x * ns.n", 9),
+        ("ns.t = 1.0; ns.t = [2.0]; return x * ns.t[0]", 9),
+        ("ls.n += 1; return x * held['n']", 9),
+        ("held['n'] = 7; ls.n += 1; return x * ls.n", 9),
+    ],
+)
+def test_numbers_of_namespaces_that_the_function_writes(body: str, most: int) -> None:
+    """They are read and written at each call, unless anybody else than the function looks."""
+    text = f"{SPACE}def f(x):\n    " + body.replace("; ", "\n    ")
+    mine, twin = define(text), define(text)
+    compiled = tj.function(mine["f"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for change in ("", "ns.n = 0", "ns.t = 9.0", "ns.n = 5", ""):
+            for module in (mine, twin):
+                exec(change, module)
+            assert_same(compiled(X), twin["f"](X))
+            assert (mine["ns"], mine["ms"]) == (twin["ns"], twin["ms"])
+    assert len(compiled.kernels) <= most

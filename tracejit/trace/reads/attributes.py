@@ -31,7 +31,7 @@ from tracejit.trace.guards.access_paths import ATTRIBUTE, OWN, AccessPath, PathS
 from tracejit.trace.guards.guards import WithoutAttribute
 from tracejit.trace.guards.reads import is_foreign_module
 from tracejit.trace.reads.notes import MISSING, Notes, is_plain, is_users
-from tracejit.trace.recording.mutable_attributes import dict_of
+from tracejit.trace.recording.mutable_attributes import WHOLE, Escaped, dict_of
 from tracejit.trace.tensor.tensor import TENSORS
 
 
@@ -104,6 +104,12 @@ class Attributes(Notes):
         if (id(o), word) in self.settled:
             return getattr(o, word)
         kind = type(o)
+        if id(o) in self.apart:
+            if word in WHOLE:
+                raise Escaped
+            if word in self.apart[id(o)]:
+                assert self.loan is not None
+                return self.loan.read(o, word)
         if is_plain(kind):
             return getattr(o, word)
         if kind is ModuleType:
@@ -261,7 +267,7 @@ class Attributes(Notes):
                 return self._settled(o, word, value)
             step = OWN if descriptor is not None else ATTRIBUTE
             if self.is_lent(o, word, value):
-                return getattr(o, word)
+                return self.attribute(o, word) if id(o) in self.apart else getattr(o, word)
             return self._settled(o, word, value, self.read(o, step, word, value))
         if found is MISSING:
             return self._absent(o, word)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -47,10 +48,16 @@ class ReadCaptures:
         object that only a weak reference led to is not kept alive by a kernel."""
         if id(holder) in self.reader.paths:
             return False
-        if is_counter and is_lendable(holder, word, value):
-            self._known.lend(holder, word)
-        found = self._known.lent(holder, word, value)
-        if found is None or is_foreign_module(module_name(type(holder))):
+        is_space = type(holder) is SimpleNamespace
+        if is_space:
+            found = self._known.of_namespace(holder, word, value, is_counter)
+            if self.reader.walks or id(vars(holder)) in self.reader.known:
+                found = None  # others may write there
+        else:
+            if is_counter and is_lendable(holder, word, value):
+                self._known.lend(holder, word)
+            found = self._known.lent(holder, word, value)
+        if found is None or (is_foreign_module(module_name(type(holder))) and not is_space):
             return False
         if self.reader.walks:
             self.reader.refuse("an attribute that changes, of what is walked")
@@ -60,6 +67,8 @@ class ReadCaptures:
             self.conditions.add(place, guard)
         assert self.loan is not None
         self.loan.lend(found)
+        if is_space:
+            self.reader.apart.setdefault(id(holder), set()).add(word)
         return True
 
     def _moves(self, holder: Any, step: PathStep, key: Any, value: Any) -> Any:

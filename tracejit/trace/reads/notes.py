@@ -11,7 +11,7 @@ import inspect
 import io
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from enum import Enum
 from types import (
     BuiltinFunctionType,
@@ -57,7 +57,7 @@ from tracejit.trace.guards.guards import (
 )
 from tracejit.trace.guards.reads import answers_once, is_foreign_module, module_name
 from tracejit.trace.recording.before import Before, Walks
-from tracejit.trace.recording.mutable_attributes import NUMBERS, Escaped, dict_of
+from tracejit.trace.recording.mutable_attributes import NUMBERS, Escaped, Loan, dict_of
 from tracejit.trace.structure.draws import is_random
 from tracejit.trace.structure.wrapped import is_of_dask
 from tracejit.trace.tensor.tensor import TENSORS
@@ -108,8 +108,8 @@ class Notes:
     the code, nothing is left to note. `refused` says what was read that notes cannot tell; where no
     walk runs beside and the recording is `alone`, it ends there. `initial` learns how everything
     was that is about to be changed, `assigned` has the attributes that are assigned, with what they
-    held. `moves` records a number that is another from call to call, `inputs` are all attributes
-    and numbers that were lent.
+    held. `moves` records a number that is another from call to call. `apart` are the attributes
+    of the `loan`, by the id of their object, that nobody but operators sees changed.
     """
 
     def __init__(self, before: Before | None = None) -> None:
@@ -128,7 +128,8 @@ class Notes:
         self.found_at: dict[int, AccessPath] = {}
         self.moves: Callable[[Any, PathStep, Any, Any], Any] | None = None
         self.moving: dict[tuple[int, PathStep, Any], Any] = {}
-        self.inputs: Mapping[Any, Any] = {}
+        self.loan: Loan | None = None
+        self.apart: dict[int, set[str]] = {}
         self.known: dict[int, Any] = {}
         self.made_here: dict[int, Any] = {}
         self.written: dict[int, tuple[Any, dict[Any, tuple[PathStep | None, Any]]]] = {}
@@ -367,6 +368,8 @@ class Notes:
         """Guard all that code which is not converted may read of an object, now."""
         if id(o) in self.walks:
             return
+        if self.apart:
+            raise Escaped
         self.walks[id(o)] = o, None
         kind = LateCaptures if type(o) is FunctionType else WholeCaptures
         try:

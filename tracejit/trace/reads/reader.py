@@ -58,7 +58,8 @@ class Reader(Calls):
     def identical(self, a: Any, b: Any, /) -> bool:
         """Ask `a is b`: numbers and text, too, are noted by their identity. An object is none of
         these, whichever it is."""
-        if any(one is a or one is b for one in self.inputs.values()):
+        lent = [] if self.loan is None else self.loan.inputs.values()
+        if any(one is a or one is b for one in lent):
             raise Escaped  # the kernel only knows what value it has
         if type(a) in TENSORS or type(b) in TENSORS:
             others = [one for one in (a, b) if id(one) not in self.leaves]

@@ -11,7 +11,7 @@ import functools
 from collections import deque
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from types import FunctionType, MemberDescriptorType
+from types import FunctionType, MemberDescriptorType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,10 @@ class Writes(Containers):
         slot = lookup(type(o), word)
         if type(slot) is MemberDescriptorType or not hasattr(type(slot), "__set__"):
             self._write_attribute(o, word)
+            if word in self.apart.get(id(o), ()):
+                assert self.loan is not None
+                lent = functools.partial(self.loan.write, o, word)
+                return StoredAttribute(self, o, lent, self.loan.refuse)
         elif not (type(slot) is property and slot.fset is None):  # Python raises
             write = self._by_descriptor(o, word, _SETTERS)
             if write is not None:
@@ -125,7 +129,8 @@ class Writes(Containers):
         if not self.is_made(o):
             own = dict_of(o)
             if own is not None and word in own and not self.wrote(o, word):
-                self.is_lent(o, word, own[word])
+                is_space = type(o) is SimpleNamespace  # of which the operators know all
+                self.is_lent(o, word, own[word], is_counter=is_space)
             self.write(o, word, ATTRIBUTE)
             if own is not None and id(own) in self.known:
                 self.keep(own)

@@ -11,7 +11,7 @@ would go past them (`vars(self)`, a copy) ends the attempt, and the attributes s
 
 Other numbers (globals, variables of closures, elements) are lent, too, where converted code reads
 them: an operator answers the Tensor. Nobody writes these. Where the function does, the attempt
-ends.
+ends. Nor has the class of a SimpleNamespace hooks: operators read and write its numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Mapping
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -115,6 +115,19 @@ class Attributes:
         """Let these attributes be read at each call again."""
         self._kept.difference_update(keys)
 
+    def of_namespace(
+        self, holder: Any, name: str, value: Any, is_written: bool
+    ) -> Attribute | None:
+        """A number of a SimpleNamespace, if it is read anew: where it `is_written`, on its first
+        value."""
+        key = id(holder), name
+        if key in self._kept or not is_in_namespace(holder, value):
+            return None
+        known = self._lent.get(key)
+        if is_written and (known is None or known.holder is not holder):
+            known = self._lent[key] = Attribute(holder, name)
+        return known if known is not None and known.holder is holder else None
+
     def moves(self, key: Key, value: Any, place: Place) -> Place | None:
         """The place of a number that a recording reads anew, as another one has found another
         number there; `key` is the same for all recordings."""
@@ -162,6 +175,14 @@ def is_lendable(holder: Any, name: str, value: Any) -> bool:
     return not any(hasattr(type(vars(base).get(name)), "__set__") for base in cls.__mro__)
 
 
+def is_in_namespace(holder: Any, value: Any) -> bool:
+    """Return whether a value is a number of a SimpleNamespace, which converted code may be lent."""
+    if type(holder) is not SimpleNamespace or type(value) not in NUMBERS:
+        return False
+    own = vars(holder)
+    return sys.getrefcount(own) <= _REFERENCES  # nobody else has the same attributes
+
+
 def _is_array(value: Any) -> bool:
     if type(value) is not np.ndarray and not isinstance(value, np.generic):
         return False
@@ -207,7 +228,7 @@ class Loan:
             _LOANS[threading.get_ident()] = self
         try:
             holders = [one.holder for one in self.lent.values() if type(one) is Attribute]
-            for cls in dict.fromkeys(map(type, holders)):
+            for cls in dict.fromkeys(map(type, holders)).keys() - {SimpleNamespace}:
                 if cls not in self._classes:
                     _hook(cls)
                     self._classes.append(cls)
@@ -260,6 +281,10 @@ class Loan:
         """The error that ends the attempt, even if the user's code catches it."""
         self._has_escaped = True
         return Escaped()
+
+    def refuse(self) -> None:
+        """End the attempt."""
+        raise self.escape()
 
     def read(self, holder: Any, name: str) -> Any:
         """The value of the attribute at this point of the function."""
