@@ -1490,6 +1490,12 @@ def f(x): return x * g(o.v)
 --> g.register(str, lambda v: 4.0)
 --> o.v = 1.0
 --> g.register(object, lambda v: 5.0)
+== attributes_whose_key_is_a_number
+class A: pass
+a = A(); vars(a)[0] = 2.0; a.k = 3.0; import copy
+def f(x): return x * len(vars(copy.copy(a))) * a.k
+--> a.k = 4.0
+--> vars(a)[1] = 5.0
 """
 
 PROGRAMS = programs_in(CONTAINERS + OBJECTS + REBUILT + FUNCTIONS_AND_ARRAYS + TRAPS)

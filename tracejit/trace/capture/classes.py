@@ -60,7 +60,10 @@ def visit_instance(walk: Walk, value: Any, held: AccessPath) -> None:
         words = set(own)
     elif foreign:
         words |= {word for word in own if type(own[word]) in (FunctionType, MethodType)}
-    for word in sorted(words):
+    for word in sorted(words, key=str):
+        if not isinstance(word, str):  # that only `vars` leads to
+            walk.visit(own[word], held.attribute("__dict__").item(word), str(word))
+            continue
         place = held.own(word)
         if foreign or is_of_library(kind):
             walk.visit(own[word], place, word)
