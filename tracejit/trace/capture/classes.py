@@ -60,7 +60,8 @@ def visit_instance(walk: Walk, value: Any, held: AccessPath) -> None:
         words = set(own)
     elif foreign:
         words |= {word for word in own if type(own[word]) in (FunctionType, MethodType)}
-    for word in sorted(words, key=str):
+    keys: list[Any] = sorted(words, key=str)
+    for word in keys:
         if not isinstance(word, str):  # that only `vars` leads to
             walk.visit(own[word], held.attribute("__dict__").item(word), str(word))
             continue
