@@ -1496,6 +1496,45 @@ a = A(); vars(a)[0] = 2.0; a.k = 3.0; import copy
 def f(x): return x * len(vars(copy.copy(a))) * a.k
 --> a.k = 4.0
 --> vars(a)[1] = 5.0
+== called_name_is_rebound
+def g(x): return x
+def h(x): return x * 2
+first = g
+def f(x):
+    for k in range(3):
+        x = g(x)
+        globals()['g'] = h
+    globals()['g'] = first
+    return x
+--> h = lambda x: x * 3
+== called_methods_of_two_classes
+class A:
+    def m(self, x): return x + 1
+class B:
+    def m(self, x): return x * 2
+l = [A(), B(), A()]
+def f(x):
+    for o in l: x = o.m(x)
+    return x
+--> B.m = lambda self, x: x * 3
+--> l[2].m = lambda x: x * 5
+== one_code_in_two_modules
+def h(x): return x + 1
+def g(x): return h(x) * len([1, 2])
+other = {'h': lambda x: x * 7, '__builtins__': {'len': lambda o: 3}}
+twin = types.FunctionType(g.__code__, other)
+def f(x):
+    for one in (g, twin, g, twin): x = one(x)
+    return x
+--> other['h'] = lambda x: x * 8
+--> h = lambda x: x + 2
+--> other['len'] = lambda o: 4
+== callables_of_one_place
+def f(x):
+    for one in (abs, float, np.sin, h): x = x + one(0.5)
+    return x
+def h(x): return x * 2
+--> h = lambda x: x * 3
 """
 
 PROGRAMS = programs_in(CONTAINERS + OBJECTS + REBUILT + FUNCTIONS_AND_ARRAYS + TRAPS)
