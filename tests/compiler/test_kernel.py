@@ -88,7 +88,7 @@ def test_a_kernel_after_a_change_of_what_is_read_is_another() -> None:
     state["k"] = 3.0
     second = compiled.kernel(X)
     assert second is not first
-    assert_same(second.forward(X), X * 3.0)
+    assert_same(second.forward(X, 3.0), X * 3.0)
 
 
 def test_clearing_forgets_kernels() -> None:
