@@ -114,6 +114,19 @@ def test_lines_are_indented_alike_and_fit(text: str, depth: int) -> None:
                 ")",
             ],
         ),
+        (
+            "out = float(aa * 2 + b) if cc else aa * 2 + b",
+            20,
+            [
+                "out = (",
+                "    float(",
+                "        aa * 2 + b,",
+                "    )",
+                "    if cc",
+                "    else aa * 2 + b",
+                ")",
+            ],
+        ),
         ("aaaaaaaaaaaaaaaaaaaa = b", 20, ["aaaaaaaaaaaaaaaaaaaa = b"]),
     ],
 )

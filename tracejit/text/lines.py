@@ -24,7 +24,7 @@ WIDTH = 100
 
 _OPERATOR = r"[ ](?:\*\*|//|<<|>>|[<>=!]=|[-+*/@%&|^<>])[ ]"
 _TOKEN = re.compile(
-    r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[()\[\]{}]|,[ ]|[ ]for[ ]|"""
+    r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[()\[\]{}]|,[ ]|[ ](?:for|if|else)[ ]|"""
     r"[ ](?:\*\*|//|<<|>>|[-+*/@%&|^])?=[ ]|" + _OPERATOR
 )
 _IMPORT_OR_RETURN = re.compile(r"from [\w.]+ import |return ")
@@ -32,7 +32,7 @@ _LOOP = re.compile(r"for [\w, ]+ in ")
 _CONDITION = re.compile(r"(?:if|elif|while)(?: not)? ")
 _ASSIGNMENTS = [f" {operator}= " for operator in ("", *"+-*/@%&|^", "**", "//", "<<", ">>")]
 # From the weakest to the strongest.
-_OPERATORS = ("< > <= >= == !=", "|", "^", "&", "<< >>", "+ -", "* / // % @")
+_OPERATORS = ("if else", "< > <= >= == !=", "|", "^", "&", "<< >>", "+ -", "* / // % @")
 
 
 def broken(line: str, width: int = WIDTH) -> list[str]:
