@@ -301,9 +301,20 @@ class Graph:
     def remove(self, nodes: Collection[Node]) -> None:
         """Take nodes out, of which nothing that stays reads a result."""
         gone = set(nodes)
-        self._consed = {key: node for key, node in self._consed.items() if node not in gone}
-        self._older = {key: node for key, node in self._older.items() if node not in gone}
-        self.nodes[:] = [node for node in self.nodes if node not in gone]
+        if self.sizes is None:  # then a key is what it was
+            for node in gone:
+                key = self._key_of(node)
+                for known in (self._consed, self._older):
+                    if known.get(key) is node:
+                        del known[key]
+        else:
+            self._consed = {key: node for key, node in self._consed.items() if node not in gone}
+            self._older = {key: node for key, node in self._older.items() if node not in gone}
+        first, left = len(self.nodes), len(gone)
+        while left and first:
+            first -= 1
+            left -= self.nodes[first] in gone
+        self.nodes[first:] = [node for node in self.nodes[first:] if node not in gone]
 
     def cut(self, start: int) -> None:
         """Take out the nodes from number `start` on; the others may have other operands by now."""
