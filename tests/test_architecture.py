@@ -45,7 +45,7 @@ ROOMS = {
     "passes": ("framework", "exact", "algebra", "layout"),
     "trace": (
         "source", "guards", "structure", "tensor", "arguments", "capture", "recording", "convert",
-        "reads", "control_flow", "rerolling",
+        "control_flow", "reads", "rerolling",
     ),
     "loops": ("arrays", "bodies"),
     "autodiff": ("partition", "reverse", "forward", "request", "batch"),
@@ -83,6 +83,9 @@ TESTED_BY = {
     """,
     "tests/autodiff/batch/test_loop_fission.py": """
         loops.bodies.step_values loops.bodies.loop_stages loops.bodies.loop_terms
+    """,
+    "tests/convert/test_branches.py": """
+        convert.glue convert.lowering convert.scopes convert.syntax
     """,
     "tests/eager/test_call_operation.py": """
         eager.traced_call
@@ -175,15 +178,15 @@ TESTED_BY = {
     "tests/trace/capture/test_captures.py": """
         trace.capture.classes trace.capture.functions trace.capture.walk
     """,
-    "tests/trace/control_flow/test_closing.py": """
-        trace.control_flow.loop_steps trace.control_flow.open_loops trace.recording.reruns
+    "tests/trace/control_flow/test_turns.py": """
+        trace.recording.reruns
     """,
     "tests/trace/recording/test_recorded_matrix.py": """
         ops.indexing.sparse trace.structure.sparse_products
     """,
     "tests/trace/reads/test_reader.py": """
         trace.reads.attributes trace.reads.calls trace.reads.containers trace.reads.notes
-        trace.reads.rules
+        trace.reads.noting trace.reads.rules
     """,
     "tests/trace/reads/test_captured.py": """
         specialise.read_guards

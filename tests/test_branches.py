@@ -18,7 +18,7 @@ X = np.array([1.0, 2.5, 3.0])
 
 
 def signed(x: Any) -> Any:
-    if x.sum() > 0:
+    if (x.sum() > 0).__bool__():  # which Python asks for itself
         return np.sum(np.sin(x))
     return np.sum(np.cos(x))
 
@@ -85,6 +85,14 @@ PROGRAMS: list[tuple[Callable[..., Any], Sequence[tuple[Any, ...]]]] = [
     (sorted_by_exchange, [(x,) for x in (*SIGNS, X[::-1].copy(), X[[1, 0, 2]], X[[2, 0, 1]])]),
     (asserted, [(x,) for x in SIGNS]),
 ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("as_written")
+@pytest.mark.parametrize(("function", "calls"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
+def test_every_way_of_what_runs_as_it_is_written(
+    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
+) -> None:
+    test_every_way_answers_as_python_does(function, calls)
 
 
 @pytest.mark.parametrize(("function", "calls"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
@@ -165,13 +173,14 @@ def test_gradients_of_loops_and_comparisons() -> None:
         assert g(x).tolist() == ranks.tolist()
 
 
+@pytest.mark.usefixtures("as_written")
 def test_one_module_with_the_users_condition() -> None:
     f = tj.function(signed)
     f(X)
     assert "raise BranchNotRecorded(0, False, 'signed:1')".replace("'", '"') in f.source
     f(-X)
     lines = [line.strip() for line in f.source.splitlines()]
-    place = lines.index("# signed:1  if x.sum() > 0:")
+    place = lines.index("# signed:1  if (x.sum() > 0).__bool__():  # which Python asks for itself")
     assert lines[place + 1].startswith("if add.reduce(x") and "else:" in lines[place:]
     assert f.source.count("add.reduce(x, axis=None)") == 1
     namespace: dict[str, Any] = {}
@@ -179,6 +188,7 @@ def test_one_module_with_the_users_condition() -> None:
     assert namespace["forward"](X) == signed(X) and namespace["forward"](-X) == signed(-X)
 
 
+@pytest.mark.usefixtures("as_written")
 def test_alone_a_module_says_which_way_is_missing() -> None:
     f = tj.function(signed)
     with pytest.raises(NotImplementedError) as caught:
@@ -264,11 +274,12 @@ def test_the_kernel_that_rounds_otherwise_decides() -> None:
         assert f(x) in (2.0, 3.0)
 
 
+@pytest.mark.usefixtures("as_written")
 def test_too_many_ways_are_pythons() -> None:
     def many(x: Any) -> Any:
         total = x[0] * 0.0
         for k in range(6):
-            if x[k] > 0:
+            if (x[k] > 0).__bool__():
                 total = total + x[k]
             else:
                 total = total - x[k] * 2.0
@@ -477,6 +488,7 @@ def test_under_a_tape_a_call_takes_its_way() -> None:
         np.testing.assert_allclose(tape.gradient(y, t).numpy(), tj.grad(nested)(x), rtol=1e-14)
 
 
+@pytest.mark.usefixtures("as_written")
 def test_what_is_not_known_is_refused() -> None:
     with pytest.raises(ValueNeededError, match="bool"):
         tj.function(signed).kernel(tj.TensorSpec((3,)))
@@ -484,6 +496,15 @@ def test_what_is_not_known_is_refused() -> None:
         tj.vmap(signed)(np.ones((4, 3)))
     with pytest.raises(TracejitError, match="hash"):
         tj.function(lambda x: x * hash(x[0]))(X)
+
+
+def test_both_sides_of_what_is_not_known_are_recorded() -> None:
+    def either(x: Any) -> Any:
+        return np.sum(np.sin(x)) if x.sum() > 0 else np.sum(np.cos(x))
+
+    assert "if " in tj.function(either).kernel(tj.TensorSpec((3,))).source
+    rows = np.array(SIGNS)
+    np.testing.assert_allclose(tj.vmap(either)(rows), [*map(either, rows)], rtol=1e-15)
 
 
 def test_transforms_follow_the_way_too() -> None:

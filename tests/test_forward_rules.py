@@ -22,7 +22,7 @@ Rule = Callable[[Any], Any]
 
 def clipped(u: Any) -> Any:
     """One that decides."""
-    return u / np.linalg.norm(u) if np.linalg.norm(u) > 0.5 else u
+    return u / np.linalg.norm(u) if (np.linalg.norm(u) > 0.5).__bool__() else u
 
 
 def halved(u: Any) -> Any:

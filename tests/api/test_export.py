@@ -525,10 +525,11 @@ def test_identity_of_arguments_is_checked_where_the_function_asks(export: Any) -
         module.call(Y, Y.copy())
 
 
+@pytest.mark.usefixtures("as_written")
 def test_branches_that_calls_have_taken_are_in_the_module(export: Any) -> None:
     @tj.function
     def f(x: Any) -> Any:
-        return np.sum(x) if x[0] > 0 else np.sum(x) * -2.0
+        return np.sum(x) if (x[0] > 0).__bool__() else np.sum(x) * -2.0
 
     f(W), f(-W)
     module = export(f, W, grad=False)

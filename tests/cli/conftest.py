@@ -111,7 +111,7 @@ def failing(x):
 
 
 def branching(x):
-    return np.sum(x) if np.sum(x) > 0.0 else np.sum(x * x)
+    return np.sum(x) if (np.sum(x) > 0.0).__bool__() else np.sum(x * x)
 
 
 def drawing(x, rng):

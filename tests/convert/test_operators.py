@@ -29,7 +29,13 @@ def make(k):
 """
 
 
-@pytest.mark.parametrize("kind", [field.name for field in fields(Operators)])
+BRANCHES = ("branch", "ask", "turns", "flag")
+"""The operators of control flow, which are there together."""
+
+
+@pytest.mark.parametrize(
+    "kind", [field.name for field in fields(Operators) if field.name not in BRANCHES]
+)
 def test_each_operator_stands_alone(kind: str) -> None:
     asked: list[Any] = []
 
@@ -41,6 +47,43 @@ def test_each_operator_stands_alone(kind: str) -> None:
     f = converted(names["make"](2), Converter(Operators(**{kind: operator})))
     assert f(names["Box"]()) == "2"
     assert asked
+
+
+class Unknown:
+    """A truth value that is neither True nor False."""
+
+    def __init__(self, value: bool) -> None:
+        self.value = value
+
+    def __bool__(self) -> bool:
+        return self.value
+
+
+def test_the_operators_of_control_flow_stand_together() -> None:
+    asked: list[str] = []
+
+    def noting(kind: str) -> Any:
+        def operator(*arguments: Any) -> Any:
+            asked.append(kind)
+            answer = getattr(PLAIN, kind)(*arguments)
+            return Unknown(answer) if kind == "ask" else answer
+
+        return operator
+
+    names = define(
+        """
+        def f(n):
+            if n < 3 or n > 5: n += 1
+            while n < 7: n += 2
+            for _ in range(4):
+                if n > 8: break
+                n += 1
+            return n
+        """
+    )
+    f = converted(names["f"], Converter(Operators(**{kind: noting(kind) for kind in BRANCHES})))
+    assert [f(n) for n in range(9)] == [names["f"](n) for n in range(9)]
+    assert {*asked} == {*BRANCHES}
 
 
 def test_the_plain_ones_are_all_of_them() -> None:

@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
-from tests.convert.running import define
+from tests.convert.running import converted, define
 from tests.support.processes import python
+from tracejit.convert.converter import Converter
+from tracejit.convert.operators import Operators
 from tracejit.convert.source import (
     ANOTHER,
     NO_SOURCE,
@@ -283,3 +285,8 @@ def test_a_module_that_binds_super() -> None:
         """
     )
     assert_found(names["A"].m)
+
+
+def test_a_lambda_is_not_taken_for_the_one_whose_default_value_it_makes() -> None:
+    function = define("def f(x): return (lambda v=(lambda v=x: 1)(): v + x)()")["f"]
+    assert converted(function, Converter(Operators(), calls=True))(2) == 3

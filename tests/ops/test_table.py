@@ -21,6 +21,7 @@ WITHOUT_SAMPLES = {
     "arange": "it has no operands: tests/test_sizes.py",
     "eye": "it has no operands: tests/test_sizes.py",
     "as_integer": "written where Python decides: test_branches.py",
+    "as_python_if": "written for what a condition chooses: elementwise/test_python_numbers.py",
     "sparse_product": "its matrix is no array: trace/recording/test_recorded_matrix.py",
     "override": "written by the gradient markers alone",
     **dict.fromkeys(

@@ -139,15 +139,16 @@ def test_arrays_compared_by_content_are_told_with_the_fix() -> None:
     assert "compared" not in f.explain()
 
 
+@pytest.mark.usefixtures("as_written")
 def test_recorded_traces_are_told() -> None:
     @tj.function
     def f(x: Any) -> Any:
-        if x.sum() > 0:
+        if (x.sum() > 0).__bool__():
             return x * 2.0
         return -x
 
     f(X)
-    words = "with decisions at `if x.sum() > 0:` (f:1)."
+    words = "with decisions at `if (x.sum() > 0).__bool__():` (f:1)."
     assert f"Kernel 1 has 1 recorded trace, {words}" in f.explain()
     f(-X)
     assert f"Kernel 1 has 2 recorded traces, {words}" in f.explain()

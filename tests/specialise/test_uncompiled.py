@@ -134,7 +134,7 @@ def decision() -> Case:
     @tj.function
     def f(x: Any) -> Any:
         answer = tj.callback(lambda v: np.asarray(v > 0), x[0], result=tj.TensorSpec((), bool))
-        return x + 1.0 if answer else x - 1.0
+        return x + 1.0 if answer.__bool__() else x - 1.0
 
     return f, lambda: f(X)
 
@@ -145,7 +145,7 @@ def prefix() -> Case:
     @tj.function
     def f(a: Any) -> Any:
         try:
-            if np.linalg.cholesky(a)[0, 0] > 1.0:
+            if (np.linalg.cholesky(a)[0, 0] > 1.0).__bool__():
                 return a
         except np.linalg.LinAlgError:
             pass
@@ -263,7 +263,7 @@ def test_the_words_name_what_changed_and_what_raised() -> None:
 def test_one_way_too_many_warns_at_once() -> None:
     @tj.function(max_paths=1)
     def f(x: Any) -> Any:
-        return x + 1.0 if x[0] > 0 else x - 1.0
+        return x + 1.0 if (x[0] > 0).__bool__() else x - 1.0
 
     assert warned(lambda: f(X), 3) == []
     (told,) = warned(lambda: f(-X), 3)
@@ -333,7 +333,7 @@ def test_a_kernel_that_only_warns_is_told_by_explain_alone() -> None:
 
 def test_code_that_is_too_long_is_not_told_to_allow_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_tree, "MAX_NODES", 3)
-    f = tj.function(lambda x: x * 2.0 if x[0] > 0 else x * 3.0, name="f", cache=False)
+    f = tj.function(lambda x: x * 2.0 if (x[0] > 0).__bool__() else x * 3.0, name="f", cache=False)
     f(X)
     with pytest.warns(tj.TracejitWarning, match="more than 50,000 operations") as said:
         f(-X)

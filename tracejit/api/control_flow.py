@@ -1,7 +1,8 @@
 """Explicit conditions and loops on a condition: `cond`, `switch` and `while_loop`.
 
-Recorded, each is one node, whose sides or body are recorded once. Outside of recordings it is
-Python's `if` and `while` on arrays, or on Tensors where a tape is open.
+They do as functions what Python's `if` and `while` do where these are converted. Recorded, each is
+one node, whose sides or body are recorded once. Outside of recordings it is Python's `if` and
+`while` on arrays, or on Tensors where a tape is open.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def cond(
     function is not recorded again when the predicate changes. Only the side that is taken is
     computed, and only its derivative. Sides may read values from around them. They return the
     same containers of the same shapes and dtypes; a Python number takes the dtype that the other
-    side has.
+    side has. Python's `if` does the same where its sides only compute; `cond` says so, works in
+    code that is not converted, and refuses sides that differ.
 
     Under `tj.vmap`, a predicate that differs between elements computes each side for all elements
     at once and chooses with `np.where`. An element that does not take a side is replaced in it by
@@ -122,8 +124,9 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
     `value` is an array, a number or a container of them, which keeps its types from step to step.
     In a recorded function both functions are recorded once, and the generated code is one `while`.
-    Derivatives of any order can be taken; the reverse mode keeps what each step began with. Where
-    the number of steps is known, `tj.fori_loop` needs less memory.
+    Python's `while` is recorded so, too, where its body only computes. Derivatives of any order can
+    be taken; the reverse mode keeps what each step began with. Where the number of steps is known,
+    `tj.fori_loop` needs less memory.
 
     Under `tj.vmap`, a condition that differs between elements goes on until it holds for none;
     elements that are done keep their values, and no further step is computed on these.

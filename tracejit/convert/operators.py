@@ -150,6 +150,20 @@ class Operators:
     truth: Callable[..., Any] | None = None
     """`if truth(o):`: Python asks if `o` is true. `truth(o, True) or p`: and may keep `o`."""
 
+    branch: Callable[..., Any] | None = None
+    """`branch(test, where, 3, x, y)` for the test of `if` number 3, before which variables are `x`
+    and `y`: True, False, or a fork. See `branches`. The three that follow are there with it."""
+
+    ask: Callable[[Any, bool], Any] | None = None
+    """`ask(x, False)` for a part of such a test: if `x` is true; or with True, if it is not."""
+
+    turns: Callable[..., Any] | None = None
+    """`turns(answer, where, 4, x, y)` for the test of `while` number 4, which Python does not know:
+    None, or what records one step for all. See `branches`."""
+
+    flag: Callable[[Any], Any] | None = None
+    """`flag(o)`: False, the first value of what says that a loop over `o` has been left."""
+
     text: Announce | None = None
     """`f"{text(o)}"`: Python asks for the text of `o`."""
 
@@ -199,6 +213,22 @@ def _contains(x: Any, o: Any, /) -> bool:
     return x in o
 
 
+def _branch(test: Any, _where: int, _number: int, /, *_names: Any) -> bool:
+    return bool(test)
+
+
+def _ask(x: Any, is_negated: bool, /) -> bool:
+    return bool(x) is not is_negated
+
+
+def _flag(_: Any, /) -> bool:
+    return False
+
+
+def _turns(_answer: Any, _where: int, _number: int, /, *_names: Any) -> None:
+    return None
+
+
 PLAIN = Operators(
     call=_same,
     site=_called,
@@ -214,6 +244,10 @@ PLAIN = Operators(
     iterate=_same,
     expand=_same,
     truth=_same,
+    branch=_branch,
+    ask=_ask,
+    flag=_flag,
+    turns=_turns,
     text=_same,
     enter=_same,
     match=_same,

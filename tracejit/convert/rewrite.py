@@ -18,11 +18,11 @@ from collections.abc import Collection, Iterator
 from types import CodeType
 from typing import Any
 
+from tracejit.convert.branches import with_branches
+from tracejit.convert.glue import Again, Dead, Handler, Unbind, Way
 from tracejit.convert.operators import Place
 from tracejit.convert.source import Source, codes_in
-
-MARK = "\0operator "
-"""The start of the constants that stand for operators, until `bind` puts these in their place."""
+from tracejit.convert.syntax import MARK, Operation, at, operation
 
 SLICE = "slice"
 TYPE = "type"
@@ -80,15 +80,17 @@ _TABLE = {
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-class Operation(ast.Call):
-    """A call of an operator, which is not itself a call of the user's."""
-
-
 class Choice(ast.IfExp):
     """An operation, unless its place knows the answer."""
 
 
-PARTS: dict[type[ast.AST], list[tuple[str, str]]] = {}
+PARTS: dict[type[ast.AST], list[tuple[str, str]]] = {
+    Way: [("body", ""), ("orelse", "")],
+    Again: [("body", "")],
+    Unbind: [],
+    Dead: [],
+    Handler: [],
+}
 """The fields of each kind of syntax that are rewritten, and the operator around what is there."""
 
 for _names, _fields in _TABLE.items():
@@ -130,6 +132,8 @@ def rewrite(source: Source, kinds: Collection[str]) -> CodeType:
     """The code of a verified function with operators of these kinds; `bind` completes it."""
     module, node = source.tree()
     _strip(node)
+    if "branch" in kinds:
+        with_branches(node, id(source.code))
     _Rewriting(source, node, kinds).run()
     scope = source.innermost(source.compile(module))
     old = source.code
@@ -145,6 +149,8 @@ def converted_text(source: Source, kinds: Collection[str]) -> str:
     _strip(node)
     if not isinstance(node, ast.Lambda):
         node.decorator_list = []
+    if "branch" in kinds:
+        with_branches(node, id(source.code))
     _Rewriting(source, node, kinds).run()
     return ast.unparse(_Naming(id(source.code)).visit(node))
 
@@ -160,6 +166,14 @@ class _Naming(ast.NodeTransformer):
         self.generic_visit(node)
         args = [one for one in node.args if not getattr(one, "id", "").startswith("place_")]
         return ast.Call(node.func, args, node.keywords)
+
+    def generic_visit(self, node: ast.AST) -> Any:
+        """Answer syntax of the user's kind."""
+        super().generic_visit(node)
+        kind: Any = type(node)
+        if kind.__module__ in ("ast", "_ast") or isinstance(node, Operation):
+            return node
+        return at(node, kind.__base__(*[getattr(node, field) for field in node._fields]))
 
     def visit_Choice(self, node: Choice) -> ast.AST:
         """Answer the operation."""
@@ -235,17 +249,10 @@ def _strip(node: Definition) -> None:
         if parameter is not None:
             parameter.annotation = None
     if not isinstance(node, ast.Lambda):
-        node.decorator_list = [_at(one, ast.Constant(None)) for one in node.decorator_list[:1]]
+        node.decorator_list = [at(one, ast.Constant(None)) for one in node.decorator_list[:1]]
         node.returns = None
         if sys.version_info >= (3, 12):
             node.type_params = []
-
-
-def _at(place: Any, node: Any) -> Any:
-    """`node` at the lines and columns of `place`."""
-    node.lineno, node.col_offset = place.lineno, place.col_offset
-    node.end_lineno, node.end_col_offset = place.end_lineno, place.end_col_offset
-    return node
 
 
 READS_OF_NAMES = frozenset(("name", "cell", "attribute"))
@@ -331,7 +338,7 @@ class _Rewriting:
             return new
         if kind in ("store", "update"):
             more = [self.mangled(node.attr) if isinstance(node, ast.Attribute) else None]
-        return _operation(kind, part, new, *[_at(part, ast.Constant(one)) for one in more])
+        return _operation(kind, part, new, *[at(part, ast.Constant(one)) for one in more])
 
     def part(self, node: Any) -> Any:
         """Answer what stands for a node; its parts are seen in turn."""
@@ -352,21 +359,21 @@ class _Rewriting:
             )
             return _operation("made", node, node) if is_made and "made" in self.kinds else node
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn | ast.IsNot):
-            return _at(node, ast.UnaryOp(ast.Not(), answer))
+            return at(node, ast.UnaryOp(ast.Not(), answer))
         return answer
 
     def method(self, called: ast.Attribute) -> Any:
         """The operation that reads what is called of an object; of a global, its place may know."""
         holder = called.value
         word = _text(called, self.mangled(called.attr))
-        operation = _operation("method", called, holder, word)
-        self.waiting.append((operation, self.hidden))
+        read = _operation("method", called, holder, word)
+        self.waiting.append((read, self.hidden))
         is_global = isinstance(holder, ast.Name) and self.named(holder) is not holder
         if not (is_global and called.lineno == called.end_lineno):
-            return operation
+            return read
         place = self.place(called)
-        operation.args.append(place)
-        return _either(called, _is_new(holder, called, place), operation, _part(place, "instead"))
+        read.args.append(place)
+        return _either(called, _is_new(holder, called, place), read, _part(place, "instead"))
 
     def at_place(self, called: ast.expr, read: ast.expr) -> ast.IfExp | None:
         """The choice of what is called for a name or an attribute of one, which its place knows;
@@ -399,7 +406,7 @@ class _Rewriting:
                     return None
                 place = self.place(called)
                 other = ast.Call(_site(called, place, holder), call.args, call.keywords)
-                return _either(call, _is_no_instance(holder, place), _at(call, other), call)
+                return _either(call, _is_no_instance(holder, place), at(call, other), call)
         return None
 
     def place(self, called: ast.expr) -> ast.Constant:
@@ -445,7 +452,7 @@ class _Rewriting:
         is_own = node.id in self.own or node.id in self.hidden or name == "__class__"
         if is_own or kind not in self.kinds or not isinstance(node.ctx, ast.Load):
             return node
-        return _operation(kind, node, _at(node, ast.Constant(self.where)), _text(node, name), node)
+        return _operation(kind, node, at(node, ast.Constant(self.where)), _text(node, name), node)
 
     def mangled(self, name: str) -> str:
         """A private name as Python calls it in the class around."""
@@ -533,9 +540,9 @@ def _assignment(node: ast.AugAssign) -> ast.Assign:
     """`x = operate("iadd", x, y)` for `x += y`."""
     name: Any = node.target
     function = _IN_PLACE[type(node.op)]
-    read = _at(name, ast.Name(name.id, ast.Load()))
+    read = at(name, ast.Name(name.id, ast.Load()))
     made = _operation(f"operate {function}", node, read, node.value)
-    assignment: ast.Assign = _at(node, ast.Assign([name], made))
+    assignment: ast.Assign = at(node, ast.Assign([name], made))
     return assignment
 
 
@@ -571,7 +578,7 @@ def _key(node: ast.expr) -> ast.expr:
     """An index as an expression of its own."""
     match node:
         case ast.Slice(lower=lower, upper=upper, step=step):
-            parts = [one or _at(node, ast.Constant(None)) for one in (lower, upper, step)]
+            parts = [one or at(node, ast.Constant(None)) for one in (lower, upper, step)]
             return _operation(SLICE, node, *parts)
         case ast.Tuple(elts=parts):
             node.elts = [_key(one) for one in parts]
@@ -584,12 +591,12 @@ def _operation(kind: str, place: Any, *arguments: Any) -> Operation:
     first = place
     if isinstance(place, _COMPREHENSIONS) and sys.version_info >= (3, 12):
         first = place.generators[0].iter  # comprehensions are inlined
-    function = _at(first, ast.Constant(MARK + kind))
-    operation: Operation = _at(place, Operation(function, list(arguments), []))
+    made = operation(kind, place, *arguments)
+    made.func = at(first, made.func)
     if isinstance(place, ast.Attribute) and place.lineno != place.end_lineno:
-        for one in (operation, *arguments[1:]):
+        for one in (made, *arguments[1:]):
             _put_at_name(one, place)
-    return operation
+    return made
 
 
 def _site(called: ast.expr, place: ast.Constant, *holder: ast.expr) -> Operation:
@@ -597,18 +604,18 @@ def _site(called: ast.expr, place: ast.Constant, *holder: ast.expr) -> Operation
 
 
 def _part(place: ast.Constant, name: str) -> ast.Attribute:
-    part: ast.Attribute = _at(place, ast.Attribute(place, name, ast.Load()))
+    part: ast.Attribute = at(place, ast.Attribute(place, name, ast.Load()))
     return part
 
 
 def _is_not(node: ast.expr, place: ast.Constant, name: str) -> ast.Compare:
-    test: ast.Compare = _at(node, ast.Compare(node, [ast.IsNot()], [_part(place, name)]))
+    test: ast.Compare = at(node, ast.Compare(node, [ast.IsNot()], [_part(place, name)]))
     return test
 
 
 def _is_new(holder: ast.expr, called: ast.expr, place: ast.Constant) -> ast.expr:
     tests: list[ast.expr] = [_is_not(holder, place, "holder"), _is_not(called, place, "called")]
-    test: ast.expr = _at(called, ast.BoolOp(ast.Or(), tests))
+    test: ast.expr = at(called, ast.BoolOp(ast.Or(), tests))
     return test
 
 
@@ -617,7 +624,7 @@ def _is_no_instance(holder: ast.expr, place: ast.Constant) -> ast.Compare:
 
 
 def _either(node: ast.expr, test: ast.expr, one: ast.expr, other: ast.expr) -> ast.IfExp:
-    either: ast.IfExp = _at(node, Choice(test, one, other))
+    either: ast.IfExp = at(node, Choice(test, one, other))
     return either
 
 
@@ -641,5 +648,5 @@ def _put_at_name(node: ast.expr, attribute: ast.Attribute) -> None:
 
 
 def _text(place: Any, text: str) -> ast.Constant:
-    constant: ast.Constant = _at(place, ast.Constant(text))
+    constant: ast.Constant = at(place, ast.Constant(text))
     return constant

@@ -126,7 +126,8 @@ class Source(NamedTuple):
         """Return whether the definition compiles to the code that runs."""
         whole = self.compile(self.tree()[0] if self.excess else self.text)
         is_lambda = self.code.co_name == LAMBDA
-        inside = codes_in(self.innermost(whole)) if is_lambda else all_codes(whole)
+        # the last, after those in its default values
+        inside = codes_in(self.innermost(whole))[-1:] if is_lambda else all_codes(whole)
         wanted = self.code.replace(co_flags=self.code.co_flags & ~ITERABLE_COROUTINE)
         return any(same_code(code, wanted) for code in inside)
 

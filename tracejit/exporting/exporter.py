@@ -147,7 +147,7 @@ def _specialised(
     """The kernel for a call like this one, the parameters that it passes, and the call. The numbers
     that it passes stay arguments, unless Python reads them."""
     table = KernelTable()
-    history = History(callee.name, table, False, callee.findings.closing)
+    history = History(callee.name, table, False, callee.findings)
     specialiser = Specialiser(
         callee, source.options, table, history, SingleFlight(), checks_purity=True
     )

@@ -40,7 +40,7 @@ from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.mutable_attributes import Attributes
 from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.recording.reruns import Closing
+from tracejit.trace.recording.reruns import GivenUp
 from tracejit.trace.recording.unwritten import settle_unwritten
 from tracejit.trace.recording.variable import read_leaf
 from tracejit.trace.rerolling.rerolling import reroll
@@ -86,14 +86,15 @@ class Findings:
     `effects` are the kinds of what happens outside of it, "events", "errors" or the names of ops.
     `keeps_apart` says that it differentiates by what it computes more than once, `takes_gradients`
     that it takes gradients by its own arguments, None before that was asked. `attributes` are those
-    that it has read, `closing` what is known of its loops. `rolls_sizes` says that loops in which
-    sizes differ from step to step may be one node. `as_written` has a sentence for each function
-    that was not converted. `walks` says that what it reads is walked before it is recorded.
+    that it has read. `rolls_sizes` says that loops in which sizes differ from step to step may be
+    one node. `as_written` has a sentence for each function
+    that was not converted. `walks` says that what it reads is walked before it is recorded. `forks`
+    has the conditions and loops that are recorded for what a call does; None where all are, because
+    of what would be `merged`.
     """
 
     def __init__(self) -> None:
         """Begin with no call seen."""
-        self.closing = Closing()
         self.effects: set[str] = set()
         self.keeps_apart = False
         self.rolls_sizes = True
@@ -101,6 +102,8 @@ class Findings:
         self.attributes = Attributes()
         self.as_written: dict[str, None] = {}
         self.walks = False
+        self.forks: dict[tuple[int, int], GivenUp] | None = {}
+        self.merged = ""
 
 
 class Callee:

@@ -16,8 +16,10 @@ from tracejit.compiler.kernel import Kernel
 from tracejit.explorer.guard_costs import seconds_of
 from tracejit.explorer.story import Story
 from tracejit.ops.control.branches import DECIDE
+from tracejit.ops.control.control_flow import is_condition
 from tracejit.runtime.dispatch import Entry
 from tracejit.runtime.single_flight import Mutex
+from tracejit.specialise.callee import Findings
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.specialise.reasons import (
     Reason,
@@ -42,7 +44,7 @@ from tracejit.trace.guards.guards import (
     SameValue,
     Static,
 )
-from tracejit.trace.recording.reruns import CURE, Closing
+from tracejit.trace.recording.reruns import CURE, CURE_OF_CONDITIONS, GivenUp
 from tracejit.trace.source import places
 
 TOO_MANY = 5
@@ -52,6 +54,7 @@ BYTES_IN_A_MILLISECOND = 10 * MEGABYTE
 MOST_LINES = 4
 MOST_VALUES = 8
 NO_NAME = "what it reads"
+LOOPS = ("for ", "while ", "async for ")
 GONE = "a kernel that is gone"
 
 
@@ -130,19 +133,20 @@ def _decisions(entry: Entry) -> list[str]:
     return list(dict.fromkeys(f"`{line.text}` ({line.short})" for line in lines))
 
 
-def decided_each_trip(entry: Entry, closing: Closing) -> tuple[str, str] | None:
+def decided_each_trip(entry: Entry, given_up: Iterable[GivenUp]) -> tuple[str, str] | None:
     """The line at which the newest trace of a kernel was decided again and again, with the reason
-    for that, and what to do instead."""
+    for that if it was `given_up`, and what to do instead."""
+    known = {one.where: one for one in given_up}
     nodes = newest_recording(entry).recording.graph.nodes
     tests = [node.where for node in nodes if node.op is DECIDE and node.where is not None]
     counted = Counter((where, getattr(where, "instruction", None)) for where in tests)
     for (line, _), count in counted.items():
-        why = closing.why(line)
-        if count > 2 or (count > 1 and why):
-            because = f" ({why})" if why else ""
+        found = known.get(line)
+        if count > 2 or (count > 1 and found is not None):
+            because = "" if found is None else f" ({found.reason})"
             text = f"`{line.text}` ({line.short})" if line.text else line.short
             detail = f"Python decides at each trip of a loop, {text}{because}"
-            cure = CURE if why else "choose between numbers with np.where(condition, a, b)"
+            cure = CURE if line.text.startswith(LOOPS) else CURE_OF_CONDITIONS
             return f"{detail}, and each way through is a recording of its own", f"{cure}."
     return None
 
@@ -162,6 +166,16 @@ def loops_recorded(entry: Entry, kernel: str) -> Iterator[str]:
                 yield f"The loop with {line} is written out in {kernel}, because {reason}."
 
 
+def conditions_recorded(entry: Entry, kernel: str) -> Iterator[str]:
+    """The conditions of Python's of which a kernel has both sides, outside of its loops."""
+    recordings = [trace.one.recording for trace in entry.traces.traces]
+    nodes = [node for one in recordings for node in one.graph.nodes[: one.forward]]
+    counted = Counter(node.where for node in nodes if is_condition(node) and node.where is not None)
+    for where, count in [*counted.items()][:MOST_LINES]:
+        times = f", {count} times" if count > 1 else ""
+        yield f"{_capitalised(kernel)} has both sides of `{where.text}` ({where.short}){times}."
+
+
 # The history of a function
 
 
@@ -176,14 +190,11 @@ class History:
         name: str,
         table: KernelTable,
         is_held: bool = True,
-        closing: Closing | None = None,
-        as_written: Iterable[str] = (),
+        findings: Findings | None = None,
     ) -> None:
-        """Begin with no recording of the function `name`; `closing` is what is known of its
-        loops, `as_written` of functions that are not converted."""
+        """Begin with no recording of the function `name`, of which there are `findings`."""
         self.name = name
-        self.as_written = as_written
-        self.closing = closing or Closing()
+        self.findings = findings or Findings()
         self.table = table
         self.is_held = is_held
         self.reasons: dict[Kernel, Reason] = {}
@@ -222,7 +233,7 @@ class History:
             self.add(kernel, reason)
         if is_quiet and not lasting:
             self._note_changing(reason)
-        elif joined is not None and (found := decided_each_trip(entry, self.closing)):
+        elif joined is not None and (found := decided_each_trip(entry, self.given_up)):
             self.uncompiled.note("trips", *found)
         elif is_quiet and kernel in self.again:
             fixes = " ".join(reason.fixes())
@@ -269,7 +280,7 @@ class History:
         """The whole explanation, a line per kernel."""
         kernels = self.table.kernels
         if not kernels:
-            told = [*self.uncompiled.tell(), *self.as_written]
+            told = [*self.uncompiled.tell(), *self.findings.as_written]
             none = f"{self.name} has no kernel"
             return "\n".join(
                 [f"{none}.", *told] if told else [f"{none} yet: the first call makes one."]
@@ -278,8 +289,24 @@ class History:
         lines = [f"{self.name} has {len(kernels)} kernel{plural}."]
         lines += [self.told(one) for one in kernels if one in self.reasons]
         notes = (text for entry, its, _ in self.table.compiled for text in self._notes(entry, its))
-        more = dict.fromkeys([*notes, *self.closing.tell()])
-        return "\n".join([*lines, *more, *self.uncompiled.tell(), *self.as_written])
+        more = dict.fromkeys([*notes, *self._not_merged()])
+        return "\n".join([*lines, *more, *self.uncompiled.tell(), *self.findings.as_written])
+
+    @property
+    def given_up(self) -> list[GivenUp]:
+        """The conditions and loops on data that are recorded for what a call does."""
+        return list((self.findings.forks or {}).values())
+
+    def _not_merged(self) -> Iterator[str]:
+        """A line for each of these, or one for all."""
+        if self.findings.forks is None:
+            yield (
+                f"Conditions and loops on data in {self.name} are recorded for what a call does, "
+                f"because {self.findings.merged}. To record both sides: give a number one type on "
+                "both, and write to no array that they choose."
+            )
+        for one in self.given_up:
+            yield one.tell()
 
     def stories(self, root: CodeType | None) -> list[Story]:
         """Every kernel of the function with the code `root`, with what there is to tell of it."""
@@ -294,7 +321,14 @@ class History:
 
     def _notes(self, entry: Entry, kernel: Kernel) -> Iterator[str]:
         """Explain what else there is to know of a kernel and its entry."""
-        for note in (traces_recorded, loops_recorded, values_tested, contents_compared):
+        notes = (
+            traces_recorded,
+            loops_recorded,
+            conditions_recorded,
+            values_tested,
+            contents_compared,
+        )
+        for note in notes:
             yield from note(entry, self._number(kernel))
 
     def foresee(self, call: Call, static: Mapping[str, str]) -> str:

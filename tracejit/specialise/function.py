@@ -98,8 +98,7 @@ class Function(Generic[P, R_co]):
         self.name = callee.name
         self.is_derived = callee.form is not Form.PLAIN
         self._table = table = KernelTable()
-        found = callee.findings
-        history = History(callee.name, table, is_held, found.closing, found.as_written)
+        history = History(callee.name, table, is_held, callee.findings)
         self._history = history
         self._specialiser = specialiser = Specialiser(
             callee, options, table, history, SingleFlight()
@@ -368,7 +367,9 @@ def function(python: Any = None, **options: Any) -> Any:
 
     The result is called as the function is, with arrays, NumPy scalars, Python numbers and
     containers of them; other hashable arguments select a kernel. Results have NumPy's values,
-    dtypes, shapes and types, and are new arrays.
+    dtypes, shapes and types, and are new arrays. `if`, `while` and `break` on data are recorded
+    once, with both sides, where the sides only compute, and otherwise once for each way that calls
+    take.
 
     Raises ArgumentError for what is no array, UnsupportedError for a NumPy function that is not
     recorded, and ValueNeededError where Python asks for the value of recorded data; all name the

@@ -34,7 +34,6 @@ from tracejit.trace.arguments.signature import NUMBERS, Call, Leaf
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.type_questions import refused_types
 from tracejit.trace.capture.walk import LEAVES, Lend
-from tracejit.trace.control_flow.open_loops import OpenLoops
 from tracejit.trace.recording.before import Walks
 from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.events import write_arguments
@@ -49,7 +48,7 @@ from tracejit.trace.recording.mutable_attributes import (
 )
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.recorded_matrix import RecordedMatrix
-from tracejit.trace.recording.reruns import CannotClose, Learned, MustKeepApart
+from tracejit.trace.recording.reruns import MustKeepApart, MustNotFork
 from tracejit.trace.source.files import origin_of
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
@@ -71,7 +70,6 @@ class Tracer:
         self.options = options
         self.origin = origin_of(callee.python, callee.name)
         self.effects: set[str] = set()
-        self.learned = Learned()
 
     def record(self, request: SpecialisationRequest) -> RecordedCall:
         """Run the function on Tensors. Raises what the function raises, and Failed.
@@ -96,13 +94,11 @@ class Tracer:
             return self._recorded(request)
         except MustKeepApart:
             self.findings.keeps_apart = True
+        except MustNotFork as error:
+            self.findings.forks, self.findings.merged = None, str(error)
+            request = request._replace(forced=())  # the decisions are others now
         except NotForAllSteps:
             self.findings.rolls_sizes = False
-        except CannotClose as error:
-            if not tries:
-                self.findings.closing.refused[error.site] = "its variables change their types"
-            tries = tries - 1 if tries else TRIES
-            request = request._replace(forced=())  # the decisions may be others now
         except TracejitError as error:
             alone = threading.active_count() == 1 or request.sizes is not None
             if error.row != "random" or alone or not tries:
@@ -245,10 +241,8 @@ class Tracer:
         recording.graph.most_keys = costs().remembered_nodes
         recording.as_written = self.findings.as_written
         recording.keeps_apart = self.findings.keeps_apart
+        recording.forks = self.findings.forks
         recording.rolls_sizes = self.findings.rolls_sizes and sizes is None
-        loops = OpenLoops(recording, self.findings.closing, self.learned, captures.is_unchanged)
-        if sizes is None and not recording.keeps_apart:
-            recording.loops = loops
         recording.use_sizes(sizes)
         loan = loan_to(recording, captures)
         asks_types = captures.does("ask type")
@@ -271,7 +265,6 @@ class Tracer:
                 values = list(made.values())
                 arguments = call.rebuild(values)
                 answer = self.callee.record(arguments, recording)
-                loops.refuse_open("its test is not met again")
                 recording.handling.check()
                 if recording.decisions.failed is not None:
                     raise recording.decisions.failed
@@ -291,10 +284,6 @@ class Tracer:
             if isinstance(error, Exception):
                 put_numbers(captures, recording, request.before)
             recording.abandon()
-            if isinstance(error, Exception):
-                loops.refuse_open(f"a step raises {type(error).__name__}")
-                if not loops.is_raised_on_purpose(error):
-                    loops.refuse_closed("what a step has made is read after it")
             is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
             if is_users and any(map(may_raise, recording.graph.nodes)):
                 self.effects.add("errors")  # one of which Python may have met before

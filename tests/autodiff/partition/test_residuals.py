@@ -58,7 +58,7 @@ def wide_and_narrow(x: Any, w: Any) -> Any:
 
 def by_way(x: Any, w: Any) -> Any:
     h = np.tanh(x * w)
-    if np.sum(h) > 0.0:
+    if (np.sum(h) > 0.0).__bool__():
         h = np.sin(h * w)
         h = np.tanh(h + x)
     else:

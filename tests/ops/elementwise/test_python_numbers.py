@@ -64,6 +64,25 @@ def test_a_complex_of_parts_has_the_derivatives_of_both() -> None:
     np.testing.assert_allclose(tj.grad(loss)(X), [3.0, 0.8, 0.0], atol=1e-12)
 
 
+def test_a_number_is_pythons_on_one_side_alone() -> None:
+    def counted(x: Any) -> Any:
+        total = 0.0
+        for number in x:
+            if number > 1.0:
+                total = total + number
+        return total
+
+    compiled = tj.function(counted)
+    for x in (X, np.zeros(3), np.full(3, 2.0)):
+        found, wanted = compiled(x), counted(x)
+        assert type(found) is type(wanted)
+        assert found == wanted
+    assert compiled.tracing_count == 1
+    np.testing.assert_array_equal(tj.grad(counted)(X), np.where(X > 1.0, 1.0, 0.0))
+    rows = np.stack([X, X - 3.0])
+    np.testing.assert_array_equal(tj.vmap(counted)(rows), [counted(row) for row in rows])
+
+
 def test_rounding_is_pythons() -> None:
     def rounded(x: Any) -> Any:
         return python_round(FLOAT(x[2]), digits=None), python_round(FLOAT(x[2]), digits=1)

@@ -159,7 +159,7 @@ def test_what_only_a_decision_reads_stays() -> None:
     """A decision falls as it does in Python."""
 
     def f(a: Any, b: Any) -> Any:
-        return a * 2.0 if np.einsum("ij,ij->", a, b) > 0.0 else a * 3.0
+        return a * 2.0 if (np.einsum("ij,ij->", a, b) > 0.0).__bool__() else a * 3.0
 
     arrays = normals((30, 40), (30, 40))
     compiled = tj.function(f, cache=False)

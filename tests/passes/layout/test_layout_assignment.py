@@ -295,7 +295,7 @@ def test_ways_stay() -> None:
     """What a way computes does not change when another is joined to it."""
 
     def f(x: Any, a: Any, b: Any) -> Any:
-        return standardised(x, a, b) if a[0] > 0.0 else standardised(x, b, a)
+        return standardised(x, a, b) if (a[0] > 0.0).__bool__() else standardised(x, b, a)
 
     x, a, b = arguments()
     function = tj.function(f, cache=False)

@@ -66,7 +66,7 @@ def test_a_kernel_serves_on(text: str, change: str, other: str) -> None:
 
 
 def test_all_paths_of_a_kernel_are_repaired() -> None:
-    text = "l = [2.0, 3.0]\ndef f(x): return x * l[0] if x[0] > 0 else x * l[1]"
+    text = "l = [2.0, 3.0]\ndef f(x): return x * l[0] if (x[0] > 0).__bool__() else x * l[1]"
     module = define(text)
     compiled = tj.function(module["f"])
     for _ in range(3):

@@ -582,10 +582,11 @@ def test_negative_indices_wrap_around() -> None:
     assert len(loops_in(nodes_of(f, args))) == 1
 
 
+@pytest.mark.usefixtures("as_written")
 def test_decisions_write_all_steps() -> None:
     @tj.function
     def f(x):
-        if np.sum(x) > 0:
+        if (np.sum(x) > 0).__bool__():
             x = x * 2
         for _ in range(40):
             x = np.sin(x) * 0.9 + 0.1

@@ -137,6 +137,7 @@ def _pruned(
         with_inputs(body, [body.inputs[k] for k in places], nodes, outputs, needs.constants)
         for body, nodes, outputs in zip(bodies, needs.nodes, returned, strict=True)
     ]
+    shrunk = [prune_bodies(body) for body in shrunk] if needs.constants else shrunk
     numbers = {"invariants": needs.invariants, "carried": sum(k < count for k in needs.outputs)}
     read = [*[operands[k] for k in needs.places], *operands[number:]]
     made = emit_like(graph, node, read, *shrunk, **numbers).results
@@ -189,6 +190,7 @@ def _pruned_condition(
         )
         for body, nodes in zip(bodies, needs.nodes, strict=True)
     ]
+    shrunk = [prune_bodies(body) for body in shrunk] if needs.constants else shrunk
     made = emit_like(graph, node, [choice, *[read[k] for k in needs.places]], *shrunk).results
     return _put([*node.results], needs.outputs, node, made)
 

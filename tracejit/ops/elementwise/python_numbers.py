@@ -6,10 +6,12 @@ with the derivative that the conversion has. What `int` gives is piecewise const
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tracejit.ir.graph import Constant, Node
 from tracejit.ir.types import WEAK_DTYPES, WEAK_TYPES, ArrayType
 from tracejit.ops.base import axes
 from tracejit.ops.base.batching import Moved
@@ -41,6 +43,17 @@ CONVERSIONS: dict[type, Op] = {
 }
 """The conversions to each type of Python's."""
 
+as_python_if = defop(
+    name="as_python_if",
+    infer=lambda x, is_python, kind: x,
+    vjp=(lambda g, y, x, is_python, kind: g, None),
+    jvp=(lambda v, y, x, is_python, kind: v, None),
+    batch=lambda moved, x, is_python, kind: x,
+    source=lambda types, kind: f"({kind}({{0}}) if {{1}} else ({{0}}))",
+    axes=axes.broadcasting,
+)
+"""A number of NumPy's, which is one of Python's where a truth value says so."""
+
 python_complex_of_parts = defop(
     name="python_complex_of_parts",
     infer=lambda x, y: WEAK_TYPES[complex],
@@ -68,3 +81,31 @@ python_round = defop(
     source=lambda types, digits: "round({0})" if digits is None else "round({0}, {digits})",
     axes=axes.broadcasting,
 )
+
+_DIVISIONS = frozenset(("divide", "floor_divide", "remainder"))
+_POWERS = frozenset(("power", "pow"))
+
+OPERATORS = frozenset(
+    "add subtract multiply divide floor_divide remainder power pow negative positive absolute "
+    "scalar_absolute invert left_shift right_shift equal not_equal less less_equal greater "
+    "greater_equal bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor".split()
+)
+"""Operations that Python's operators are recorded as; NumPy's functions may be, too."""
+
+_OF_TRUTHS = frozenset(
+    "equal not_equal less less_equal greater greater_equal bitwise_and bitwise_or bitwise_xor "
+    "logical_and logical_or logical_xor".split()
+)
+"""Operations that answer a truth value of two, in Python as in NumPy."""
+
+
+def differs_in_python(node: Node, types: Sequence[ArrayType]) -> bool:
+    """Return whether an operator on Python's numbers may raise, or answers another type."""
+    kinds = {type.dtype.kind for type in types}
+    if kinds == {"b"} and node.op.name not in _OF_TRUTHS:
+        return True
+    last = node.operands[-1]
+    if node.op.name in _DIVISIONS:
+        return not (isinstance(last, Constant) and bool(last.data))
+    is_power = node.op.name in _POWERS and "f" not in kinds  # of integers: 2 ** -1 is a float
+    return is_power and not (isinstance(last, Constant) and last.data >= 0)

@@ -113,12 +113,14 @@ def _part(item: Any, masks: bool) -> Any:
             if item is None:
                 raise TypeError(RECORDED_MASK)
             return item
-        if item.type.form == "weak" and not item._recording.differs_in_steps(item._value):
+        if item.type.form == "weak" and not _differs(item):
             return operator.index(item)
     elif isinstance(item, (bool, np.bool_)):
         raise TypeError("a single True or False as an index is not supported")
     elif isinstance(item, (int, np.integer)):
         return int(item)
+    elif type(item) is list and any(map(_differs, item)):
+        item = as_array(item)
     elif not isinstance(item, np.ndarray):
         item = np.asarray(item)
         item = item if item.size else item.astype(np.intp)
@@ -127,6 +129,12 @@ def _part(item: Any, masks: bool) -> Any:
     if item.dtype.kind == "b" and not item.ndim:
         raise TypeError("a single True or False as an index is not supported")
     return item
+
+
+def _differs(item: Any) -> bool:
+    """Return whether a number is another at each step of a loop, or side of a condition."""
+    is_number = is_recorded(item) and not item.shape
+    return is_number and bool(item._recording.differs_in_steps(item._value))
 
 
 def _slice_entry(item: slice) -> tuple[Any, ...]:

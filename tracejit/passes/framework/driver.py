@@ -22,6 +22,7 @@ from typing import NamedTuple
 from tracejit.ir.graph import Graph, Node
 from tracejit.ir.verify import verify
 from tracejit.ops.control.branches import DECIDE
+from tracejit.ops.control.control_flow import is_condition
 from tracejit.passes.framework.dce import drop_dead
 from tracejit.support.config import setting
 from tracejit.support.cost_model import costs
@@ -43,9 +44,10 @@ class Pass(NamedTuple):
     def applied(self, graph: Graph, verifies: bool) -> Graph:
         """`graph` after this pass, which leaves alone what it may not touch; checked if somebody
         `verifies`."""
-        if not graph.branches.decisions:
+        decides = bool(graph.branches.decisions)
+        if not (decides or any(map(is_condition, graph.nodes))):
             better = self.run(graph)
-        elif not self.along_decisions:
+        elif decides and not self.along_decisions:
             return graph
         else:
             graph.protected = frozenset() if self.is_exact else only_decided(graph)
@@ -108,10 +110,11 @@ def ops_of(graph: Graph) -> Mapping[str, int]:
 
 
 def only_decided(graph: Graph) -> frozenset[Node]:
-    """The nodes that nothing but a decision reads."""
+    """The nodes that nothing but a decision reads, or the choice of a condition."""
     wanted = {output.node for output in graph.outputs}
     for node in reversed(graph.nodes):
         if node in wanted or (node.op.effect and node.op is not DECIDE):
             wanted.add(node)
-            wanted.update(value.node for value in node.operands)
+            read = node.operands[1:] if is_condition(node) else node.operands
+            wanted.update(value.node for value in read)
     return frozenset(graph.nodes) - wanted

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.graph import Value
-from tracejit.ir.subgraph import Subgraph, needed_for, values_around
+from tracejit.ir.graph import Constant, Value
+from tracejit.ir.subgraph import Placeholder, Subgraph, needed_for, values_around
 from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.base.creation import full, plain_number
 from tracejit.ops.base.forms import as_array, as_element, as_scalar
@@ -75,14 +75,20 @@ def emit_condition(
     choice: Tensor,
     sides: Sequence[Side],
     around: dict[Value, Any] | None = None,
+    takes_numbers: bool = False,
 ) -> list[Tensor]:
     """The results of a condition on `choice`, whose sides return values that have common types.
-    `around` maps values that the sides read from outside to what they are here."""
+    `around` maps values that the sides read from outside to what they are here. One that
+    `takes_numbers` has the numbers in its sides as operands: the conditions of the steps of a loop
+    are alike but for these."""
     types = _common_types(sides)
     sides = [_converted(recording, side, types) for side in sides]
     sides = _with_effects(recording, sides)
     if not sides[0].outputs:
         return []
+    numbers: dict[Value, Value] = {}
+    if takes_numbers:
+        sides = [_with_placeholders(recording, side, numbers) for side in sides]
     kept = [needed_for(side.outputs, side.nodes, ()) for side in sides]
     read = dict.fromkeys(
         value
@@ -93,10 +99,30 @@ def emit_condition(
         Subgraph(recording.graph, f"{name}_{number}", [*read], nodes, side.outputs)
         for number, (nodes, side) in enumerate(zip(kept, sides, strict=True))
     )
-    known = around or {}
+    known: dict[Value, Any] = {**(around or {}), **_tensors(recording, numbers)}
     operands = [known.get(value, Tensor(value, recording)) for value in read]
     op = op_for(COND, [node for nodes in kept for node in nodes])
     return results_of(op(choice, *operands, bodies=bodies))[: len(types)]
+
+
+def _tensors(recording: Recording, values: dict[Value, Value]) -> dict[Value, Any]:
+    return {name: Tensor(value, recording) for name, value in values.items()}
+
+
+def _with_placeholders(recording: Recording, side: Side, numbers: dict[Value, Value]) -> Side:
+    """A side with a placeholder in place of each number in it; `numbers` learns which."""
+
+    def placed(value: Value) -> Value:
+        if not isinstance(value, Constant) or value.type.shape or value.type.form == "handle":
+            return value
+        made = Placeholder(value.type)
+        recording.gone.add(made)
+        numbers[made] = value
+        return made
+
+    for node in side.nodes:
+        node.operands = tuple(map(placed, node.operands))
+    return Side(side.nodes, [*map(placed, side.outputs)])
 
 
 def _common_types(sides: Sequence[Side]) -> list[ArrayType]:

@@ -18,6 +18,7 @@ from tracejit.ir.subgraph import Placeholder, Subgraph, dependents, needed_for, 
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.control.branches import DECIDE
 from tracejit.ops.control.control_flow import LOOP, WHILE, op_for
+from tracejit.ops.indexing.indexing import getitem
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.structure.draws import generators_around, refusing_draws
 from tracejit.trace.tensor.tensor import Tensor
@@ -97,13 +98,17 @@ def take_out(
     start: int,
     inputs: Sequence[Value] | None = None,
     size: int | None = None,
+    leaves_rows: bool = False,
 ) -> list[Node]:
     """The nodes from number `start` on that depend on `inputs`, or on the symbol `size`, or have an
     effect: they belong to a body, and are taken out of the graph. Without `inputs` all of them do,
-    but for decisions and what these are made from."""
+    but for decisions and what these are made from; one that `leaves_rows` lets stay what takes
+    elements of arrays from outside by numbers."""
     graph = recording.graph
     nodes = graph.nodes[start:]
     found = _but_decisions(nodes) if inputs is None else dependents(nodes, inputs, size)
+    if leaves_rows:
+        found = _but_rows(found)
     graph.remove(found)
     recording.decisions.prefix.rewind(start)
     recording.gone.update(value for node in found for value in node.results)
@@ -120,6 +125,17 @@ def _but_decisions(nodes: Sequence[Node]) -> list[Node]:
         else:
             found.append(node)
     return found[::-1]
+
+
+def _but_rows(nodes: Sequence[Node]) -> list[Node]:
+    """The nodes that do more than take elements, by numbers, of arrays that none of these makes."""
+    found: list[Node] = []
+    made = set[Value]()
+    for node in nodes:
+        if node.op is not getitem or len(node.operands) > 1 or node.operands[0] in made:
+            found.append(node)
+            made.update(node.results)
+    return found
 
 
 def emit_loop(

@@ -76,6 +76,8 @@ def _round(number: Any, ndigits: Any = None) -> Any:
     if type(number) not in TENSORS or number.type.form == "array" or number.dtype.kind == "c":
         return round(number, ndigits)
     if number.type.form != "weak":
+        if ndigits is not None:
+            number._recording.check_kind(number)
         rounded = np.rint(number) if ndigits is None else np.round(number, ndigits)
         return python_number(rounded, int) if ndigits is None else rounded
     return python_round(number, digits=None if ndigits is None else operator.index(ndigits))

@@ -128,6 +128,13 @@ def observer() -> Observer | None:
     return FOLLOWING.observer
 
 
+def observing(observer: Observer) -> None:
+    """Have another observer follow the recording of this thread from here on."""
+    FOLLOWING.observer = observer
+    observer.routes.observer = observer
+    observer.routes.call = observer.call
+
+
 @contextmanager
 def routed(
     python: Any, arguments: Collection[Any] = (), refused: dict[str, None] | None = None

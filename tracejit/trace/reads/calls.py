@@ -78,7 +78,7 @@ _GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
 _WRITE = object.__setattr__
 _ADDING = frozenset(("append", "add", "insert", "appendleft", "__setitem__"))
-_READING = frozenset(("keys", "values", "items", "copy", "index", "count", "union", "difference",
+READING = frozenset(("keys", "values", "items", "copy", "index", "count", "union", "difference",
     "intersection", "symmetric_difference", "issubset", "issuperset", "isdisjoint",
     "__len__", "__iter__", "__eq__", "__contains__", "__repr__", "__str__"))  # fmt: skip
 _FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType))
@@ -289,6 +289,10 @@ class Calls(Writes):
 
     def identical(self, a: Any, b: Any, /) -> bool:
         """Ask `a is b`."""
+        raise NotImplementedError
+
+    def extreme(self, is_largest: bool, elements: Any) -> Any:
+        """The largest or smallest of recorded numbers."""
         raise NotImplementedError
 
     def identity(self, o: Any) -> int:
@@ -587,7 +591,7 @@ class Calls(Writes):
             if not self.is_own(o):
                 self.keep(o)
             return called(*args)
-        is_read = name in _READING or isinstance(o, (tuple, frozenset))
+        is_read = name in READING or isinstance(o, (tuple, frozenset))
         if name in _ADDING:
             for one in args:
                 self._note_key(one)

@@ -1,28 +1,20 @@
-"""Operators that note what converted code reads."""
+"""Operators that note what converted code reads, and run both sides of its conditions."""
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import MethodType, ModuleType
 from typing import Any
 
-import numpy as np
-
 from tracejit.convert.operators import PLAIN, Operators, Place
 from tracejit.trace.convert.routes import FOLLOWING, observed
-from tracejit.trace.guards.conditions import Guards
 from tracejit.trace.guards.exactness import ATOMS
-from tracejit.trace.reads.calls import Calls
-from tracejit.trace.reads.check import compiled
 from tracejit.trace.reads.containers import PYTHONS, UNARY
-from tracejit.trace.reads.notes import PLAIN_KINDS, is_plain, is_users
-from tracejit.trace.reads.rules import RULES
-from tracejit.trace.recording.mutable_attributes import Escaped
-from tracejit.trace.structure.trees import flatten
-from tracejit.trace.tensor.tensor import TENSORS
+from tracejit.trace.reads.notes import PLAIN_KINDS
+from tracejit.trace.reads.sides import Forking
 
 
 @contextmanager
@@ -44,66 +36,12 @@ def following(
         reader.settle(kept)
 
 
-class Reader(Calls):
+class Reader(Forking):
     """The reads of one recording."""
-
-    rules = RULES
-    gradient_rules: Sequence[Any] = ()
-    """The rules of gradients for functions of NumPy's."""
 
     def operators(self) -> Operators:
         """The operators by which they are noted."""
         return OPERATORS
-
-    def identical(self, a: Any, b: Any, /) -> bool:
-        """Ask `a is b`: numbers and text, too, are noted by their identity. An object is none of
-        these, whichever it is."""
-        lent = [] if self.loan is None else self.loan.inputs.values()
-        if any(one is a or one is b for one in lent):
-            raise Escaped  # the kernel only knows what value it has
-        if type(a) in TENSORS or type(b) in TENSORS:
-            others = [one for one in (a, b) if id(one) not in self.leaves]
-            if a is not b and all(type(one) is np.ndarray for one in others):
-                self.refuse("if two arrays are one object")
-            return a is b
-        constants = [one for one in (a, b) if is_plain(type(one))]
-        self.compared.update(map(id, constants or (a, b)))
-        return a is b
-
-    def context(self, o: Any, /) -> Any:
-        """Announce that Python enters and leaves a context."""
-        if is_users(type(o)) or not self.is_made(o):
-            self.hand(o)
-        return o
-
-    def begin(self, python: Any, arguments: Iterable[Any] = ()) -> Any:
-        """The function that is recorded, as it runs converted."""
-        for rule in self.gradient_rules:
-            self.walk_rule(rule)
-        self.given(arguments)
-        if not self.entered:
-            self.leaves |= {id(one) for one in flatten(arguments)[0] if type(one) in TENSORS}
-        self.learn(python)
-        converted = self.call(python)
-
-        def function(*args: Any, **kwargs: Any) -> Any:
-            result = converted(*args, **kwargs)
-            self.returned(result)
-            self.let_go()
-            return result
-
-        return function
-
-    def guard(self) -> Guards | None:
-        """All that was read, as one function; None where nothing was."""
-        self.settle(())
-        return compiled(self.all())
-
-    def forget(self) -> None:
-        """Let go of all that was read; guards that were made keep what they compare."""
-        for name, kept in vars(self).items():
-            if isinstance(kept, dict) and name not in ("labels", "arrays", "changed"):
-                kept.clear()
 
 
 def _noting(kind: str, method: str) -> Callable[..., Any]:
@@ -157,7 +95,7 @@ def _method(o: Any, word: str, place: Place | None = None, /) -> Any:
     if reader is None:
         return getattr(o, word)
     kind = type(o)
-    if kind in _FREE and id(o) in reader.made_here:
+    if kind in _FREE and id(o) in reader.free:
         if word in _FREE[kind]:
             return getattr(o, word)
         if word == "get":
@@ -173,6 +111,15 @@ def _method(o: Any, word: str, place: Place | None = None, /) -> Any:
         if known is not None:
             return MethodType(known, found.__self__)
     return reader.call(found)
+
+
+def _branch(test: Any, where: int, number: int, /, *carried: Any) -> Any:
+    if type(test) is bool:
+        return test
+    reader: Any = FOLLOWING.observer
+    if reader is None:
+        return bool(test)
+    return reader.branch(test, where, number, *carried)
 
 
 def _site(called: Any, place: Place, /) -> Any:
@@ -215,6 +162,7 @@ _FREE: dict[type, frozenset[str]] = {
 _METHODS = {"enter": "context", "match": "operand"}
 _FAST: dict[str, Callable[..., Any]] = {
     "attribute": _attribute,
+    "branch": _branch,
     "cell": _cell,
     "item": _item,
     "method": _method,

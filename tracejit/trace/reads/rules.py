@@ -223,6 +223,27 @@ def _over(builtin: Callable[..., Any], is_deep: bool = False) -> Any:
     return rule
 
 
+def _extreme(builtin: Callable[..., Any]) -> Any:
+    """The rule of `max` and `min`: of recorded numbers, by conditions."""
+    general = _over(builtin, True)
+
+    def rule(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
+        elements: Any = args if len(args) > 1 else args[0] if args else ()
+        if type(elements) in TENSORS and elements.ndim == 1:
+            elements = [*elements]
+        if not kwargs and type(elements) in (tuple, list):
+            if elements and all(map(_is_scalar, elements)) and holds_recorded(args):
+                reads.hand(args, mixed=True)
+                return reads.extreme(builtin is max, elements)
+        return general(reads, *args, **kwargs)
+
+    return rule
+
+
+def _is_scalar(one: Any) -> bool:
+    return type(one) in (int, float) or (type(one) in TENSORS and one.shape == ())
+
+
 def _calling(builtin: Callable[..., Any]) -> Any:
     """The rule of a builtin whose first argument is called for elements of the others."""
 
@@ -274,7 +295,8 @@ RULES: dict[Any, Callable[..., Any]] = {
     operator.is_not: lambda reads, a, b, /: not reads.identical(a, b),
     operator.contains: lambda reads, o, x, /: reads.contains(x, o),
     **{one: _over(one) for one in (list, tuple, enumerate, zip, reversed, iter)},
-    **{one: _over(one, True) for one in (set, frozenset, sorted, min, max, sum, any, all)},
+    **{one: _over(one, True) for one in (set, frozenset, sorted, sum, any, all)},
+    **{one: _extreme(one) for one in (min, max)},
     **{one: _calling(one) for one in (map, filter, functools.reduce)},
     **{
         getattr(operator, name): _operation(getattr(operator, name))

@@ -153,8 +153,7 @@ class Prefix:
 
 class Decisions:
     """The decisions of a recording. `given` is what its inputs are in this call; what depends on
-    the cotangents `seeds` is for Python to decide. In the `first_trip` of a loop, placeholders
-    are what the loop begins with."""
+    the cotangents `seeds` is for Python to decide."""
 
     def __init__(self, graph: Graph, hidden: Mapping[int, Hidden], forced: Sequence[Any]) -> None:
         """Nothing yet; the first outcomes will be those `forced`, whatever is computed here: those
@@ -167,7 +166,6 @@ class Decisions:
         self.failed: Failed | None = None
         self.has_read = False
         self.seeds: set[Value] = set()
-        self.first_trip: dict[Value, Value] = {}
 
     def __len__(self) -> int:
         return len(self._outcomes)
@@ -224,8 +222,6 @@ class Decisions:
         """The array or number that an input of the graph is in this call."""
         if value in self.given:
             return self.given[value]
-        if value in self.first_trip:
-            return self.prefix[self.first_trip[value]]
         for hidden in self._hidden.values():
             if hidden.value is value:
                 path, holder = hidden.path, hidden.holder

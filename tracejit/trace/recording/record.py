@@ -11,10 +11,12 @@ arrays, eager Tensors, and Variables, which have one value after another here as
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,12 +24,18 @@ import numpy as np
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.subgraph import Placeholder
-from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
+from tracejit.ir.types import HANDLE, PYTHON_TYPES, WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.base.creation import as_array
 from tracejit.ops.base.op import Op
 from tracejit.ops.control.branches import AS_PATTERN, of_pattern
 from tracejit.ops.control.control_flow import ControlFlow
 from tracejit.ops.control.marker_ops import OVERRIDE, Marker, stop
+from tracejit.ops.elementwise.python_numbers import (
+    CONVERSIONS,
+    OPERATORS,
+    as_python_if,
+    differs_in_python,
+)
 from tracejit.ops.elementwise.weak import SIZE
 from tracejit.ops.indexing.updates import as_update, set_item
 from tracejit.support.config import setting
@@ -42,10 +50,11 @@ from tracejit.trace.recording.floating import STATE, Handling
 from tracejit.trace.recording.namer import Namer
 from tracejit.trace.recording.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recording.recorder import Recorder
+from tracejit.trace.recording.reruns import GivenUp, MustNotFork, Refused
 from tracejit.trace.recording.scipy_calls import ON_TAPE, value_refused
 from tracejit.trace.recording.tape_window import Window
 from tracejit.trace.source import places
-from tracejit.trace.tensor.memory import owner_of_view, seal
+from tracejit.trace.tensor.memory import View, held_by, owner_of_view, seal
 from tracejit.trace.tensor.tensor import TENSORS, Tensor, tensor_of
 
 LONGEST_PATTERN = 4096
@@ -53,6 +62,9 @@ LONGEST_PATTERN = 4096
 _FIX_OF_LENGTH = (
     "select with np.where(mask, x, 0.0), or multiply by the mask, which keep the shape."
 )
+
+MOST_KINDS = 16
+"""The most combinations of types that the operands of one operation may have."""
 
 KNOWN_FRAMES = 4
 """The number of frames of tracejit between the user's frame and the question for its place."""
@@ -95,8 +107,15 @@ class Recording(Recorder):
         self.gone: set[Value] = set()
         self.relied_on: set[Value] = set()
         self.handling = Handling()
-        self.loops: Any = None
-        self.trail: list[Node] | None = None
+        self.forks: dict[tuple[int, int], GivenUp] | None = None
+        self.sides = self.side_nodes = 0
+        self.side_writes: list[dict[int, Any]] = []
+        self.side_views: list[dict[int, Any]] = []
+        self.merged: set[Value] = set()
+        self.placed: dict[Value, bool] = {}
+        self.pythons: dict[Value, Any] = {}
+        self.mixed: dict[Value, tuple[ArrayType, ...]] = {}
+        self.operates = False
         self._namer = Namer(self.graph)
 
     def __enter__(self) -> Recording:
@@ -164,12 +183,81 @@ class Recording(Recorder):
             self.known[node.results[0]] = number
         else:
             node = self._emit(op, values, params, types)
+            if self.mixed and not self.mixed.keys().isdisjoint(values):
+                self._check_mixed(node)
         if len(node.results) == 1:
             tensor = tensor_of(node.results[0], self)
             if op.view_of is not None:
                 tensor._owner = owner_of_view(tensor, op, operands, params)
             return tensor
         return tuple(Tensor(value, self) for value in node.results)
+
+    def kinds_of(self, value: Value) -> tuple[ArrayType, ...]:
+        """The types that Python may give a value."""
+        return self.mixed.get(value, (value.type,))
+
+    def is_python(self, value: Value) -> Any:
+        """A truth value, maybe recorded, that says if a number is one of Python's; None where
+        nobody knows."""
+        if value in self.mixed:
+            return self.pythons.get(value)
+        return value.type.form == "weak"
+
+    def told_apart(self, leaf: Any) -> Any:
+        """A result in the type that Python gives it."""
+        if type(leaf) not in TENSORS or leaf._value not in self.mixed:
+            return leaf
+        value = leaf._value
+        others = [kind for kind in self.mixed[value] if kind is not value.type]
+        is_python = self.pythons.get(value)
+        if is_python is None or len(others) > 1:
+            raise MustNotFork
+        kind = PYTHON_TYPES[others[0].dtype.kind].__name__
+        with self.at(NOWHERE):
+            return as_python_if(leaf, is_python, kind=kind)
+
+    def check_kind(self, *operands: Any) -> None:
+        """Raise MustNotFork where one of these is Python's number on one side of a condition."""
+        if any(type(one) in TENSORS and one._value in self.mixed for one in operands):
+            raise MustNotFork
+
+    def _check_mixed(self, node: Node) -> None:
+        """Raise MustNotFork where an operation would tell NumPy's numbers from those of Python that
+        they are on one side of a condition; its result may be of both kinds, too."""
+        if isinstance(node.op, ControlFlow):
+            return  # its bodies were looked at
+        mixed = self.mixed
+        kinds = [self.kinds_of(value) for value in node.operands]
+        if math.prod(map(len, kinds)) > MOST_KINDS:
+            raise MustNotFork
+        for types in product(*kinds):
+            if node.op.raises is not None and all(type.form == "weak" for type in types):
+                raise MustNotFork
+            try:
+                others = node.op.result_types(types, node.params)
+            except (ValueError, TypeError, IndexError):
+                raise MustNotFork from None
+            if node.op.name in OPERATORS and all(type.form == "weak" for type in types):
+                if not self.operates or differs_in_python(node, types):
+                    raise MustNotFork  # np.add(x, y) may be the very node of x + y
+                others = [WEAK_TYPES[PYTHON_TYPES[one.dtype.kind]] for one in others]
+            for value, other in zip(node.results, others, strict=True):
+                if other.form != "weak" and other.dtype != value.type.dtype:
+                    raise MustNotFork
+                if other.form != value.type.form and other not in self.kinds_of(value):
+                    mixed[value] = (*self.kinds_of(value), other)
+        if not mixed.keys().isdisjoint(node.results):
+            flags = [self.is_python(value) for value in node.operands]
+            if not any(flag is None for flag in flags):
+                both = self._both([flag for flag in flags if flag is not True])
+                self.pythons.update(dict.fromkeys(node.results, both))
+
+    def _both(self, flags: Sequence[Any]) -> Any:
+        """A truth value that says if all of these hold."""
+        found = flags[0]
+        for flag in flags[1:]:
+            found = found if flag is found else np.logical_and(found, flag)
+        return CONVERSIONS[bool](found) if found.type.form != "weak" else found
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
         """Return whether an op on these numbers can be computed now: none depends on a draw."""
@@ -185,8 +273,6 @@ class Recording(Recorder):
         graph, before = self.graph, len(self.graph.nodes)
         tapes = (*tapes, -before) if self.keeps_apart else tapes + self.apart
         node = graph.emit(op, values, params, types, self._locate(), self.region, tapes)
-        if self.trail is not None:
-            self.trail.append(node)
         if len(graph.nodes) > before:
             for window in seen:
                 window.add(node)
@@ -211,8 +297,6 @@ class Recording(Recorder):
         made = self.graph.copy_node(node, operands, where=where, region=region, tapes=tapes)
         for window in seen:
             window.add(made)
-        if self.trail is not None:
-            self.trail.append(made)
         return made
 
     def lift(self, operand: Any) -> Value:
@@ -323,6 +407,7 @@ class Recording(Recorder):
         array data is refused."""
         if value in self.known:
             return self.read(value)
+        self.check_sides()
         origins = readable_origins(self, value)
         if origins is not None:
             with suppress(Unknown):
@@ -333,6 +418,29 @@ class Recording(Recorder):
             return self.decide(value, PYTHON_TYPES[value.type.dtype.kind], call, fix)
         instead = "keep computing with NumPy, or return it and convert it outside the function."
         raise self._needed(value, call, fix or instead)
+
+    def check_sides(self) -> None:
+        """Raise Refused where a side of a condition asks for a number: it may not be taken."""
+        if self.sides:
+            raise Refused("a number is needed")
+
+    def check_writable(self, tensor: Tensor, call: str) -> None:
+        """As every recorder; what conditions have merged may share memory."""
+        super().check_writable(tensor, call)
+        if not self.merged.isdisjoint(held_by(tensor)):
+            raise MustNotFork("an array that they merge is written to")
+        for value in held_by(tensor) if self.placed else ():
+            if value in self.placed:
+                self.placed[value] = True
+        if self.side_writes and tensor._scope < self.scope and type(tensor._owner) is not View:
+            former = tensor, tensor._value, tensor._owner
+            self.side_writes[-1].setdefault(id(tensor), former)
+
+    def note_view(self, tensor: Any) -> None:
+        """A side of a condition gives it back as it was."""
+        if self.side_views:
+            former = tensor, tensor._held, tensor._owner.seen
+            self.side_views[-1].setdefault(id(tensor), former)
 
     def _needed(self, value: Value, call: str, fix: str, why: str = FROZEN) -> TracejitError:
         name, type = self.name_of(value), value.type
@@ -347,18 +455,11 @@ class Recording(Recorder):
         Raises ValueNeededError where it is not known: of what is only described, of one element of
         a batch, of a cotangent.
         """
-        if self.loops is not None:
-            if convert is bool:
-                return self.loops.decide(value, lambda one: self._decide(one, bool, call, fix))
-            self.loops.refuse_open(f"{call.format('a number')} in it")
-        return self._decide(value, convert, call, fix)
-
-    def _decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
-        """`decide` where no loop is open."""
         if convert is not bool and value in self.known:
             return convert(self.read(value))
         if origins_of(value) == set():
             return convert(self.decisions.prefix[value])
+        self.check_sides()
         try:
             return self.decisions.decide(Tensor(value, self), convert)
         except Unknown as unknown:
@@ -385,7 +486,10 @@ class Recording(Recorder):
         return self.decisions.prefix[value] if origins_of(value) == set() else tensor
 
     def differs_in_steps(self, value: Value) -> bool:
-        """Return whether a number is another at each step of a loop that is being recorded."""
+        """Return whether a number is another at each step of a loop that is being recorded, or on
+        each side of a condition that was."""
+        if value not in self.known and _is_chosen(value):
+            return True
         return any(type(one) is Placeholder for one in origins_of(value) or ())
 
     def numpy(self, value: Value) -> np.ndarray:
@@ -436,6 +540,9 @@ class Recording(Recorder):
     def move(self, places: Mapping[Value, Value]) -> None:
         """Let Tensors stand for other values than those they were made with."""
         self.moved = {old: places.get(new, new) for old, new in self.moved.items()} | dict(places)
+        for known in (self.mixed, self.pythons):
+            known.update({new: known[old] for old, new in places.items() if old in known})
+        self.merged.update(new for old, new in places.items() if old in self.merged)
 
     def settle_names(self) -> None:
         """Read the names that the user gave so far, and let go of the frames that have ended."""
@@ -479,6 +586,21 @@ class Recording(Recorder):
         place = self._namer.visit(frame, self.in_rule).location
         note = self.where.note if self.where is not None else ""
         return place._replace(note=note) if note else place
+
+
+def _is_chosen(value: Value) -> bool:
+    """Return whether a number is computed from numbers that a condition or loop has made."""
+    waiting, seen = [value], {value}
+    while waiting:
+        node = waiting.pop().node
+        if node is None:
+            continue
+        if isinstance(node.op, ControlFlow):
+            return True
+        new = [one for one in node.operands if one.type.form == "weak" and one not in seen]
+        seen.update(new)
+        waiting += new
+    return False
 
 
 def _check_bodies(graph: Graph, gone: Collection[Value]) -> None:

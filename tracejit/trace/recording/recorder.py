@@ -69,7 +69,7 @@ class Recorder:
         self.in_rule = False
         self.substitutes: Mapping[Value, Value] = {}
         self.originals: dict[Value, Value] = {}
-        self.scope = 0
+        self.scope = self.barrier = 0
         self.moment: Moment | None = None
         self.out_of_order: set[Value] = set()
         self.known: dict[Value, Any] = {}
@@ -84,7 +84,7 @@ class Recorder:
         """Forget what was under way: none of it comes to an end any more."""
         self.windows, self.logs, self.substitutes, self.probes = (), (), {}, ()
         self.where, self.moment = None, None
-        self.in_rule, self.region, self.scope = False, 0, 0
+        self.in_rule, self.region, self.scope, self.barrier = False, 0, 0, 0
 
     # What a Tensor asks of it
 
@@ -195,7 +195,7 @@ class Recorder:
 
     def check_writable(self, tensor: Tensor, call: str) -> None:
         """Refuse to write to a Tensor where that would lose a gradient, or could not be undone."""
-        if tensor._scope < self.scope:
+        if tensor._scope < self.barrier:
             target = "an array from outside of the body of a loop, or of a transformed function"
             fix = "write into a copy, x = x.copy(), and return it."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
@@ -204,6 +204,12 @@ class Recorder:
             target = "what a tape watches"
             fix = "write into a copy: x = x.copy()."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
+
+    def check_kind(self, *operands: Any) -> None:
+        """Take note that Python asks if these are its numbers or NumPy's."""
+
+    def note_view(self, tensor: Tensor) -> None:
+        """Take note that a view is about to stand for something else."""
 
     def laid_like(self, value: Value, tensor: Tensor) -> Value:
         """`value` as what `tensor` becomes: in memory it lies as before."""
@@ -222,15 +228,17 @@ class Recorder:
         """The numbers of `tensor` are taken for constants."""
 
     @contextmanager
-    def inside_scope(self) -> Iterator[None]:
-        """Refuse writes meanwhile to what was made before."""
-        outer = self.scope
+    def inside_scope(self, may_write: bool = False) -> Iterator[None]:
+        """Refuse writes meanwhile to what was made before, unless it may be written to."""
+        outer = self.scope, self.barrier
         self._scopes += 1
         self.scope = self._scopes
+        if not may_write:
+            self.barrier = self.scope
         try:
             yield
         finally:
-            self.scope = outer
+            self.scope, self.barrier = outer
 
     @contextmanager
     def reading_as_of(self, write: int) -> Iterator[None]:

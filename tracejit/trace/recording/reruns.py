@@ -1,18 +1,20 @@
 """Reasons to record a function again, otherwise: no `except Exception` of the user's is meant. And
-what such recordings have found out about loops."""
+the conditions and loops that are recorded for what a call does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import CodeType
+from types import FrameType
+from typing import NamedTuple
 
-from tracejit.ir.location import Location
-from tracejit.ir.types import ArrayType
+from tracejit.ir.location import NOWHERE, Location
 from tracejit.trace.source import places
 
-Site = tuple[CodeType, int]
-MOST_LATE = 4
 CURE = "let the body only compute, or write tj.while_loop"
+CURE_OF_CONDITIONS = (
+    "let both sides only compute, or choose between numbers with np.where(condition, a, b)"
+)
+_OF_LOOPS = "for each number of trips", "one step for all"
+_OF_CONDITIONS = "for one side at a time", "both sides"
 
 
 class MustKeepApart(BaseException):
@@ -20,65 +22,69 @@ class MustKeepApart(BaseException):
     computes the same. No `except Exception` of the user's is meant."""
 
 
-class CannotClose(BaseException):
-    """The function must be recorded again: the loop at `site` is not closed, for a `reason`; or it
-    may be, with more known of its variables, and there is none."""
+class Refused(BaseException):
+    """A side of a condition does more than compute. No `except Exception` of the user's is
+    meant."""
 
-    def __init__(self, site: Site, reason: str = "") -> None:
+
+class RefusedLoop(Refused):
+    """A side of a condition leaves a loop whose steps cannot be recorded once."""
+
+
+class MustNotFork(BaseException):
+    """The function must be recorded again, with one side of each condition, for a `reason`: what
+    conditions have merged would be told apart. No `except Exception` of the user's is meant."""
+
+    def __init__(self, reason: str = "a number is Python's on one side and NumPy's on another"):
         """No `except Exception` of the user's is meant."""
         super().__init__(reason)
-        self.site = site
-        self.reason = reason
 
 
-class Learned:
-    """Knowledge of the loops of one call, from its recordings: the types of variables that a step
-    changes from what they begin with, and at which loops to open one trip later, when they have
-    settled. Loops are numbered in the order in which they may open."""
+class GivenUp(NamedTuple):
+    """A condition or loop on data that is recorded for what a call does, and why."""
 
-    def __init__(self) -> None:
-        """Nothing is known."""
-        self.types: dict[int, dict[str, ArrayType]] = {}
-        self.late: dict[int, Site] = {}
+    where: Location
+    reason: str
+    is_loop: bool
 
-    def learn(self, number: int, types: Mapping[str, ArrayType]) -> None:
-        """Note the types that variables of a loop have after a step."""
-        self._forget_after(number)
-        self.types.setdefault(number, {}).update(types)
+    @classmethod
+    def by(cls, error: BaseException | None, is_loop: bool) -> GivenUp:
+        """The one at the line that runs, in which `error` was raised."""
+        frame = places.user_frame()
+        where = NOWHERE if frame is None else places.location(frame).location
+        is_told = isinstance(error, Refused)
+        is_loop |= isinstance(error, RefusedLoop)
+        reason = str(error) if is_told else f"it raises {type(error).__name__}"
+        text = "" if error is None else _raising(error, frame)
+        if not text:
+            return cls(where, reason, is_loop)
+        is_subject = reason.startswith("it ")
+        reason = f"`{text}` {reason[3:]}" if is_subject else f"{reason} in `{text}`"
+        return cls(where, reason, is_loop)
 
-    def may_wait(self, number: int, site: Site) -> bool:
-        """Let a loop open one trip later, unless it has done so too often."""
-        self._forget_after(number)
-        if [*self.late.values()].count(site) < MOST_LATE:
-            self.late[number] = site
-        return number in self.late
+    @property
+    def cure(self) -> str:
+        """The advice to a user who wants it recorded once."""
+        return CURE if self.is_loop else CURE_OF_CONDITIONS
 
-    def _forget_after(self, number: int) -> None:
-        """Forget the loops after this one, which may have begun otherwise."""
-        self.types = {key: types for key, types in self.types.items() if key <= number}
-        self.late = {key: site for key, site in self.late.items() if key <= number}
+    def tell(self) -> str:
+        """A line that names it, with the reason and the cure."""
+        name = self.where.function.rpartition(".")[2]
+        each, once = _OF_LOOPS if self.is_loop else _OF_CONDITIONS
+        return (
+            f"`{self.where.text}` in {name} is recorded {each}, because {self.reason}. "
+            f"To record {once}: {self.cure}."
+        )
 
 
-class Closing:
-    """The reasons why loops of one function are not closed."""
-
-    def __init__(self) -> None:
-        """Nothing is known."""
-        self.refused: dict[Site, str] = {}
-
-    def tell(self) -> Iterator[str]:
-        """A line for each loop that is recorded trip by trip: why, and what to write instead."""
-        for (code, line), reason in self.refused.items():
-            text = places.source_of(code).text(line)
-            yield (
-                f"`{text}` in {code.co_name} is recorded for each number of trips, because "
-                f"{reason}. To record one step for all: {CURE}."
-            )
-
-    def why(self, where: Location) -> str:
-        """The reason why the loop with its test at a place is recorded trip by trip, if it is."""
-        name = where.function.rpartition(".")[2]
-        for (code, line), reason in self.refused.items():
-            if code.co_name == name and places.source_of(code).text(line) == where.text:
-                return reason
-        return ""
+def _raising(error: BaseException, frame: FrameType | None) -> str:
+    """The text of the user's innermost line that raised an error, unless it is where a frame is."""
+    text, trace = "", error.__traceback__
+    while trace is not None:
+        raising = trace.tb_frame
+        if raising is frame and trace.tb_lineno == frame.f_lineno:
+            text = ""
+        elif not places.is_internal(raising):
+            text = places.source_of(raising.f_code).text(trace.tb_lineno)
+        trace = trace.tb_next
+    return text

@@ -11,7 +11,12 @@ import numpy as np
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.location import Location
 from tracejit.ops.control.branches import may_raise
-from tracejit.ops.control.control_flow import element_type, is_counted, stacked_type
+from tracejit.ops.control.control_flow import (
+    element_type,
+    is_condition,
+    is_counted,
+    stacked_type,
+)
 from tracejit.ops.control.marker_ops import OVERRIDE, is_ruled
 from tracejit.ops.elementwise.arithmetic import add
 from tracejit.ops.indexing.indexing import getitem
@@ -47,6 +52,7 @@ class LoopSearch:
     ) -> None:
         """Find out what is needed, and spell the nodes; whether `sizes_differ` in steps."""
         self.nodes = nodes
+        self.known = recording.known
         self.roots = set(places.values())
         self.needed = np.zeros(len(nodes), dtype=bool)
         alone: set[Node] = set()
@@ -67,8 +73,7 @@ class LoopSearch:
         del live  # of many steps these are many
         self.word = Word(nodes, alone, sizes_differ)
         model = costs()
-        inner = [node.params["body"].nodes if is_inner(node) else () for node in nodes]
-        self.weights = np.bincount(self.word.letters, [1 + len(one) for one in inner])
+        self.weights = np.bincount(self.word.letters, [*map(weight_of, nodes)])
         self.least = model.least_sized_nodes if sizes_differ else model.least_rolled_nodes
         self.is_taken = np.zeros(len(nodes), dtype=bool)
         held = [self.word.numbers.get(value, -1) for value in self.roots]
@@ -225,9 +230,19 @@ class LoopSearch:
             node = self.nodes[int(body.positions[0, column])]
             if slot in body.sizes:
                 return Misfit(node, "what is handed on from step to step changes its size")
-            if node.results[slot - body.slots[column]].type.form in ("weak", "handle"):
+            if self._is_known(body, slot, column):
                 return Misfit(node, "a Python number is handed on from step to step")
         return body
+
+    def _is_known(self, body: Body, slot: int, column: int) -> bool:
+        """Return whether Python knows what is handed on from step to step."""
+        place = slot - body.slots[column]
+        nodes = [self.nodes[k] for k in body.positions[:, column].tolist()]
+        type = nodes[0].results[place].type
+        if type.form == "weak":
+            return any(node.results[place] in self.known for node in nodes)
+        is_handle: bool = type.form == "handle"
+        return is_handle
 
     def _is_kept(self, value: Value) -> bool:
         """Return whether a value comes from outside, or of a node that the results need."""
@@ -276,6 +291,15 @@ class LoopSearch:
             (place // count, place % count): word.values[number]
             for place, number in ((int(place), int(numbers[place])) for place in in_order)
         }
+
+
+def weight_of(node: Node) -> int:
+    """The number of nodes that are written out for one."""
+    if is_inner(node):
+        return 1 + len(node.params["body"].nodes)
+    if not is_condition(node):
+        return 1
+    return 1 + sum(weight_of(one) for body in node.params["bodies"] for one in body.nodes)
 
 
 def _goes_on(lengths: Sequence[int]) -> bool:

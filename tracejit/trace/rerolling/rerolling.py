@@ -14,18 +14,20 @@ held by counting references.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from sys import getrefcount
 from typing import Any
 
 from tracejit.ir.graph import Node, Value
+from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ir.types import WEAK_TYPES
 from tracejit.ops.indexing.indexing import getitem
 from tracejit.ops.indexing.updates import set_item
 from tracejit.support.cost_model import costs
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.rerolling.loop_search import LoopNote, LoopSearch
+from tracejit.trace.rerolling.loop_search import LoopNote, LoopSearch, weight_of
 from tracejit.trace.rerolling.rolled_loops import Replacement
+from tracejit.trace.tensor.tensor import TENSORS
 
 
 def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
@@ -34,7 +36,7 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     graph = recording.graph
     sizes_differ = recording.rolls_sizes and _sizes_differ(graph.nodes[start:])
     least = costs().least_sized_nodes if sizes_differ else costs().least_rolled_nodes
-    if len(graph.nodes) - start < least:
+    if sum(map(weight_of, graph.nodes[start:])) < least:
         return
     problem = _problem(recording) if recording.rolls_sizes else "its steps do not fit together"
     if problem:
@@ -109,13 +111,27 @@ def _held(recording: Recording, nodes: Sequence[Node]) -> list[Value]:
 
 def _uses(recording: Recording, nodes: Sequence[Node]) -> dict[Value, int]:
     """The number of references from nodes, from names, and from what the recording knows."""
-    tuples = {id(node.operands): node.operands for node in nodes}
+    bodies = [*_bodies_in(nodes)]
+    inside = [node for body in bodies for node in body.nodes]
+    tuples = {id(node.operands): node.operands for node in (*nodes, *inside)}
     pairs = {id(x.derived): x.derived for node in nodes for x in node.results if x.derived}
-    stores = (recording.known, recording.shared, recording.out_of_order)
+    stores: list[Iterable[Value]] = [recording.known, recording.shared, recording.out_of_order]
+    stores += [recording.merged, recording.mixed, recording.placed, recording.pythons]
     counted = Counter(value for operands in tuples.values() for value in operands)
     counted.update(primal for primal, _ in pairs.values())
     counted.update(value for store in stores for value in store)
+    flags = [one for one in recording.pythons.values() if type(one) in TENSORS]
+    counted.update(one._held for one in flags)
+    counted.update(value for body in bodies for value in (*body.inputs, *body.outputs))
     return counted
+
+
+def _bodies_in(nodes: Sequence[Node]) -> Iterator[Subgraph]:
+    """The bodies of nodes, and those in them."""
+    for node in nodes:
+        for _, body in bodies_of(node):
+            yield body
+            yield from _bodies_in(body.nodes)
 
 
 def _references(nodes: Sequence[Node]) -> list[int]:

@@ -116,6 +116,7 @@ class View:
         if now is self.seen:
             return
         self._check_shared(tensor, "")
+        tensor._recording.note_view(tensor)
         with tensor._recording.seen_by(self._windows(tensor._recording.windows)):
             tensor._held = self.op(self.base, *self.rest, **self.params)._held
         self.seen = now
@@ -151,6 +152,7 @@ class View:
 
     def show(self, tensor: Any, value: Value) -> None:
         """Let `tensor` stand for `value`, which has been written to the base."""
+        tensor._recording.note_view(tensor)
         tensor._held, self.seen = value, self.base._held
         if value.data is not None or tensor._recording.exact:  # laid out as the base is
             tensor._held = self.op(self.base, *self.rest, **self.params)._held
@@ -308,3 +310,11 @@ def _is_in_order(value: Value, recording: Any) -> bool:
         pending += [x for x in following if x not in met]
         met.update(following)
     return True
+
+
+def held_by(tensor: Any) -> Iterator[Value]:
+    """The value that a Tensor stands for, and those of the arrays that it is a view of."""
+    yield tensor._held
+    while type(tensor._owner) is View:
+        tensor = tensor._owner.base
+        yield tensor._held

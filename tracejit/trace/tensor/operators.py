@@ -59,6 +59,21 @@ def _is_repeated(symbol: str, other: Any, number: Any) -> bool:
     )
 
 
+def _operated(tensor: Any, function: Any, operands: tuple[Any, ...]) -> Any:
+    """The result of an operator: one of Python's, if all operands are its numbers."""
+    recording: Any = getattr(tensor, "_recording", None)  # a Variable has none
+    if not getattr(recording, "mixed", None):
+        return tensor._handle(function, operands, {})
+    recording.operates = True
+    try:
+        return tensor._handle(function, operands, {})
+    except Exception:
+        recording.check_kind(*operands)  # those of Python's may raise none
+        raise
+    finally:
+        recording.operates = False
+
+
 def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
     """`a + b`, its reflection, and `a += b`.
 
@@ -68,7 +83,7 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
 
     def forward(self: Any, other: Any) -> Any:
         if self.type.form != "weak" and (type(other) is type(self) or type(other) in WEAK_DTYPES):
-            return self._handle(function, (self, other), {})
+            return _operated(self, function, (self, other))
         if is_weak(self) and is_weak(other):
             return arithmetic(symbol, self, other)
         if type(other) is Selected:
@@ -85,7 +100,7 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
             return NotImplemented  # as Python asks for a number and an object
         if _is_repeated(symbol, other, self):
             return NotImplemented
-        return self._handle(function, (self, other), {})
+        return _operated(self, function, (self, other))
 
     def reflected(self: Any, other: Any) -> Any:
         if type(other) is not np.ndarray and multiplies(symbol, other):
@@ -102,7 +117,7 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
             # complex.__mul__ takes np.float64 for a float and answers a Python complex, which
             # would carry no gradient: complex128 is that number and NumPy's.
             other = np.result_type(other, self.dtype).type(other)
-        return self._handle(function, (other, self), {})
+        return _operated(self, function, (other, self))
 
     def augmented(self: Any, other: Any) -> Any:
         if self.type.form == "array":
@@ -118,7 +133,7 @@ def unary(symbol: str, function: Any) -> Method:
     def method(self: Any) -> Any:
         if is_weak(self):
             return UNARY_OPS[symbol](self)
-        return self._handle(function, (self,), {})
+        return _operated(self, function, (self,))
 
     return method
 

@@ -264,6 +264,7 @@ class Tensor(ArrayMethods):
         if form == "array" or self.dtype.kind == "c":
             name = "ndarray" if form == "array" else self.dtype.name
             raise TypeError(f"type numpy.{name} doesn't define __round__ method")
+        self._recording.check_kind(self)
         if ndigits is None:
             return self._handle(np.rint, (self,), {})._decided(int, "round({})")
         return self._handle(np.round, (self, ndigits), {})
@@ -296,6 +297,7 @@ class Tensor(ArrayMethods):
         """Text in place of numbers that are not there, for a person to look at; refused as data."""
         if self._recording.open and not self._recording.shows_text():
             fix = "print(t) shows what it is; tj.callback(print, t) shows its numbers at each call."
+            self._recording.check_kind(self)
             return str(self._number(convert, call, fix))
         return f"<Tensor {self._called()} {self.type!r}>"
 

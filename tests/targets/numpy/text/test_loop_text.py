@@ -136,3 +136,44 @@ def test_an_array_that_a_step_updates_keeps_its_name() -> None:
     np.testing.assert_array_equal(kernel(u), expected)
     loop = text.split("in range(3)")[1]
     assert "v = " not in loop
+
+
+def halved(p: Any) -> Any:
+    low, high = 0.0, p[0]
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        excess = middle**3 + p[1] * middle - p[0]
+        if abs(excess) < 1e-10:
+            break
+        if excess > 0:
+            high = middle
+        else:
+            low = middle
+    return middle
+
+
+def test_a_loop_is_left_where_an_earlier_step_has_ended_it() -> None:
+    text = text_of(tj.function(halved), np.array([1.0, 2.0]))
+    assert text.count("break") == 1
+    gradient = tj.function(tj.value_and_grad(halved))
+    for p in (np.array([1.0, 2.0]), np.array([0.4, 0.1]), np.array([2.0, 9.0])):
+        value, slope = gradient(p)
+        assert value == halved(p)
+        with tj.GradientTape() as tape:
+            tape.watch(q := tj.constant(p))
+            wanted = halved(q)
+        np.testing.assert_allclose(slope, tape.gradient(wanted, q), rtol=1e-12)
+    (kernel,) = gradient.kernels
+    assert "[t:] = " in kernel.source  # the rows of all steps that are left out
+
+
+def test_a_loop_that_changes_after_its_end_is_not_left() -> None:
+    def counted(x: Any) -> Any:
+        total, steps = 0.0, 0
+        for number in x:
+            steps = steps + 1
+            total = total if total > 4.0 else total + number
+        return total * steps
+
+    assert "break" not in text_of(tj.function(counted), np.abs(XS))
+    assert tj.function(counted)(np.abs(XS)) == counted(np.abs(XS))

@@ -41,12 +41,14 @@ class Expressions:
     ) -> None:
         """Nodes in `inlined` are spelled inside their users; `number_name` gives the name of a
         constant that a node reads, where it has one at the module's head. In a loop, `rows` spell
-        the statements that stack the results of a step."""
+        the statements that stack the results of a step, and of the condition `over` only the
+        second side is left: the first has ended the loop."""
         self.name_of = name_of
         self.number_name = number_name
         self.inlined = inlined
         self.imports: dict[str, str] = {}
         self.rows: Sequence[Callable[[str], str]] = ()
+        self.over: Node | None = None
         self._templates: dict[tuple[Any, ...], str] = {}
 
     def operand(self, value: Value, strong: bool = True) -> str:

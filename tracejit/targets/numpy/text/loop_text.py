@@ -6,17 +6,25 @@ rows are stacked in are made before the loop; so are lists, where the number of 
 
 A loop of float64 scalars runs on Python floats where that pays: arrays that it slices are lists.
 
-A condition is `if`, `elif` and `else`. Each side binds the results.
+A condition is `if`, `elif` and `else`. Each side binds the results. Where a step begins with the
+question whether an earlier one has ended the loop, after which nothing changes, the loop is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import location_text
 from tracejit.ops.base.op import literal
-from tracejit.ops.control.control_flow import STACK_ROW, While, body_inputs, is_counted
+from tracejit.ops.control.control_flow import (
+    STACK_ROW,
+    While,
+    body_inputs,
+    is_condition,
+    is_counted,
+)
 from tracejit.targets.numpy.plan.loop_plan import ConditionPlan, LoopPlan
 from tracejit.targets.numpy.plan.plan import Plan
 from tracejit.targets.numpy.text.bindings import verify_bindings
@@ -89,7 +97,8 @@ def _condition_lines(
         yield f"{name} = {choice}"
         taken.add(choice := name)
     heads = _heads(choice, len(graphs)) if is_number else [f"if {choice}:", "else:"]
-    for head, graph, plan in zip(heads, graphs, condition.plans, strict=True):
+    sides = [*zip(heads, graphs, condition.plans, strict=True)]
+    for head, graph, plan in sides[1:] if node is spell.over else sides:
         given = dict(zip(graph.inputs, bound, strict=True))
         wanted = dict(zip(plan.results, results, strict=True))
         known = {**given, **variables(plan, taken - set(results), given, wanted)}
@@ -97,10 +106,13 @@ def _condition_lines(
         inner = _inside(spell, plan, known)
         lines = _body_lines(plan, known, inner, taken)
         lines += _assignment(results, _results(plan, plan.copies, inner))
+        spell.imports.update(inner.imports)
+        if node is spell.over:
+            yield from lines
+            continue
         yield head
         for line in lines or ["pass"]:
             yield f"    {line}"
-        spell.imports.update(inner.imports)
 
 
 def _named(
@@ -184,6 +196,7 @@ class _LoopText:
         yield from head
         body = [
             *tests,
+            *self._leaving_lines(known, inner),
             *self._element_lines(known),
             *_body_lines(self.loop.plan, known, inner, self.taken),
             *self._next_lines(inner),
@@ -276,6 +289,19 @@ class _LoopText:
         given = {value: around.get(outer, UNUSED) for value, outer in pairs}
         return _test_lines(self.loop.condition, given, self.taken, self.spell)
 
+    def _leaving_lines(self, known: Mapping[Value, str], inner: Expressions) -> list[str]:
+        """The statements that leave the loop where an earlier step has ended it: all later rows are
+        what this one is."""
+        found = None if self.appends else ended_by(self.node)
+        if found is None or found.node not in self.loop.plan.inner:
+            return []
+        inner.over = found.node
+        step = known[self.step]
+        rows = zip(self.stacks, found.stacked, strict=True)
+        filled = [f"{name}[{step}:] = {inner.operand(value)}" for name, value in rows]
+        choice = inner.operand(found.node.operands[0])
+        return [f"if {choice}:", *[f"    {line}" for line in (*filled, "break")]]
+
     def _element_lines(self, known: Mapping[Value, str]) -> Iterator[str]:
         """The statements that take the elements of this step."""
         first = len(self.inputs.invariants) + len(self.carried)
@@ -295,6 +321,45 @@ class _LoopText:
         for name, value in zip(self.carried, self.node.results, strict=False):
             if self.in_floats and value.type is FLOAT64 and self.plan.readers[value]:
                 yield self.spell.bind(f"{name} = np.float64({name})")
+
+
+class Ended(NamedTuple):
+    """The condition by which a step asks if an earlier one has ended the loop, and what each row is
+    from there on."""
+
+    node: Node
+    stacked: Sequence[Value]
+
+
+def ended_by(loop: Node) -> Ended | None:
+    """The condition on a carried value that, if it is true, leaves all carried values as they are;
+    None where a loop has none."""
+    params, graph = loop.params, loop.params["body"].graph
+    if params["reverse"] or "size" in params or any(node.op.effect for node in graph.nodes):
+        return None
+    inputs = body_inputs(loop)
+    known = {*inputs.carried, *inputs.invariants}
+    count = len(inputs.carried)
+    for node in graph.nodes:
+        if is_condition(node) and node.operands[0] in inputs.carried:
+            after = [_after(value, node) for value in graph.outputs]
+            is_over = all(a is b for a, b in zip(after, inputs.carried, strict=False))
+            rows = after[count:]
+            if is_over and all(row in known or isinstance(row, Constant) for row in rows):
+                return Ended(node, [row for row in rows if row is not None])
+    return None
+
+
+def _after(value: Value, condition: Node) -> Value | None:
+    """A value of a step where the first side of a condition is taken; None where it is computed."""
+    if value.node is None:
+        return value
+    if value.node is not condition:
+        return None
+    side = condition.params["bodies"][0].graph
+    result = side.outputs[condition.results.index(value)]
+    given = dict(zip(side.inputs, condition.operands[1:], strict=True))
+    return result if isinstance(result, Constant) else given.get(result)
 
 
 def _results(plan: Plan, copied: Collection[int], spell: Expressions) -> list[str]:

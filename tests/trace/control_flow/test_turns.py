@@ -1,5 +1,5 @@
-"""Loops on data: closed ones have one recording for all numbers of trips; others are recorded as
-before, and right."""
+"""Loops on data: those whose body only computes have one recording for all numbers of trips; others
+have one for each, and are right."""
 
 from __future__ import annotations
 
@@ -209,12 +209,121 @@ def with_an_else(x: Any) -> Any:
     return x + k
 
 
-CLOSED: list[Callable[[Any], Any]] = [
+def breaks_in_the_middle(x: Any) -> Any:
+    while x > 1.0:
+        x = x * 0.8
+        if x < 2.0:
+            break
+    return x
+
+
+def two_names_of_one_array(x: Any) -> Any:
+    a = x * np.ones(2)
+    b = a
+    while a[0] > 1.0:
+        a *= 0.5
+    return b.sum() + 0.0 * x
+
+
+def tried(x: Any) -> Any:
+    try:
+        while x > 1.0:
+            x = x * 0.5
+    except ValueError:
+        return 0.0
+    return x
+
+
+def captured_by_a_closure(x: Any) -> Any:
+    def half() -> Any:
+        return x * 0.5
+
+    while x > 1.0:
+        x = half()
+    return x
+
+
+def mixed_test(x: Any) -> Any:
+    y = x
+    while x > 2.0 or y > 1.0:
+        x, y = x * 0.7, y * 0.6
+    return x + y
+
+
+def asks_twice(x: Any) -> Any:
+    while (x if x > 3.0 else 2.0 * x) > 1.0:
+        x = x * 0.5
+    return x
+
+
+def takes_the_larger(x: Any) -> Any:
+    y = x * 0.3
+    while max(x, y) > 1.0:
+        x, y = x * 0.5, y * 0.9
+    return x - y
+
+
+def chained(x: Any) -> Any:
+    while 0.2 < x < 30.0:
+        x = x * 0.5
+    return x
+
+
+def on_one_line(x: Any) -> Any:
+    while x > 1.0:
+        y = x
+        while y > 0.5: y = y * 0.5  # fmt: skip  # noqa: E701
+        x = x * 0.5 + 0.1 * y
+    return x
+
+
+def breaks_over_a_list(x: Any) -> Any:
+    for factor in [0.9, 0.8, 0.5, 0.4, 0.2]:
+        x = x * factor
+        if x < 1.0:
+            break
+    return x
+
+
+def breaks_before_the_end(x: Any) -> Any:
+    for k in range(9):
+        if x < 1.0:
+            break
+        x = x * 0.7 - 0.01 * k
+    return x
+
+
+def notes_that_it_breaks(x: Any) -> Any:
+    found = 0.0
+    for _ in range(9):
+        x = x * 0.7
+        if x < 1.0:
+            found = 1.0
+            break
+    return x + found
+
+
+def moves_its_bound(x: Any) -> Any:
+    n = 9
+    for _ in range(n):
+        x, n = x * 0.7, 3
+        if x < 1.0:
+            break
+    return x + n
+
+
+WITH_TEST: list[Callable[[Any], Any]] = [
     newton, bisection, counter_last, counter_first, forever, vector, made_in_the_body, collatz,
     nested, with_helper, arithmetic_geometric_mean, the_one_before, continued, negated,
     Solver(),
-    newton_to_convergence, series, at_most_a_few, downwards_with_a_branch, with_an_else,
+    breaks_in_the_middle, two_names_of_one_array, tried, captured_by_a_closure, mixed_test,
+    asks_twice, takes_the_larger, chained, on_one_line,
 ]  # fmt: skip
+LEFT: list[Callable[[Any], Any]] = [
+    newton_to_convergence, series, at_most_a_few, downwards_with_a_branch, breaks_over_a_list,
+    breaks_before_the_end, notes_that_it_breaks, moves_its_bound, with_an_else,
+]  # fmt: skip
+ONCE = WITH_TEST + LEFT
 
 
 def name_of(f: Any) -> str:
@@ -236,8 +345,8 @@ def slope_step_by_step(f: Callable[[Any], Any], number: float) -> Any:
     return 0.0 if slope is None else slope.numpy()
 
 
-@pytest.mark.parametrize("f", some_by_day(CLOSED, 2), ids=name_of)
-def test_a_closed_loop_serves_every_number_of_trips(f: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("f", some_by_day(ONCE, 2), ids=name_of)
+def test_one_recording_serves_every_number_of_trips(f: Callable[[Any], Any]) -> None:
     recorded = tj.function(f)
     gradient = tj.value_and_grad(f)
     for number in NUMBERS:
@@ -247,13 +356,12 @@ def test_a_closed_loop_serves_every_number_of_trips(f: Callable[[Any], Any]) -> 
         np.testing.assert_allclose(slope, slope_step_by_step(f, number), rtol=1e-9, atol=1e-12)
     for each in (recorded, gradient):
         (kernel,) = each.kernels
-        assert has_while(kernel.source)
-        assert len(kernel.source) < 9000
-        # In both functions, what the first trip of a `for` asks; the first test of a `while`.
-        assert kernel.source.count("raise BranchNotRecorded(") <= 6
+        assert has_while(kernel.source) or f in LEFT
+        assert kernel.source.count("\n") < 500
+        assert "raise BranchNotRecorded(" not in kernel.source
 
 
-@pytest.mark.parametrize("f", CLOSED, ids=name_of)
+@pytest.mark.parametrize("f", ONCE, ids=name_of)
 def test_forward_mode(f: Callable[[Any], Any]) -> None:
     for number in NUMBERS[: by_day(2, 4)]:
         value, tangent = tj.jvp(f, (number,), (1.0,))
@@ -308,14 +416,6 @@ def formatted_counter(x: Any) -> Any:
     return x
 
 
-def two_names_of_one_array(x: Any) -> Any:
-    a = x * np.ones(2)
-    b = a
-    while a[0] > 1.0:
-        a *= 0.5
-    return b.sum()
-
-
 def quiet_in_the_body(x: Any) -> Any:
     while x > 1.0:
         with np.errstate(all="ignore"):
@@ -330,14 +430,6 @@ def takes_from_an_iterator(x: Any) -> Any:
     return x
 
 
-def breaks_in_the_middle(x: Any) -> Any:
-    while x > 1.0:
-        x = x * 0.8
-        if x < 2.0:
-            break
-    return x
-
-
 def raises_in_the_body(x: Any) -> Any:
     while x > 1.0:
         x = x * 0.5
@@ -346,64 +438,12 @@ def raises_in_the_body(x: Any) -> Any:
     return x
 
 
-def tried(x: Any) -> Any:
-    try:
-        while x > 1.0:
-            x = x * 0.5
-    except ValueError:
-        return 0.0
-    return x
-
-
-def captured_by_a_closure(x: Any) -> Any:
-    def half() -> Any:
-        return x * 0.5
-
-    while x > 1.0:
-        x = half()
-    return x
-
-
-def mixed_test(x: Any) -> Any:
-    y = x
-    while x > 2.0 or y > 1.0:
-        x, y = x * 0.7, y * 0.6
-    return x + y
-
-
-def asks_twice(x: Any) -> Any:
-    while (x if x > 3.0 else 2.0 * x) > 1.0:
-        x = x * 0.5
-    return x
-
-
-def takes_the_larger(x: Any) -> Any:
-    y = x * 0.3
-    while max(x, y) > 1.0:
-        x, y = x * 0.5, y * 0.9
-    return x - y
-
-
 def changes_its_kind(x: Any) -> Any:
     label = "a"
     while x > 1.0:
         x = x * 0.5
         label = label + "b"
     return x * len(label)
-
-
-def chained(x: Any) -> Any:
-    while 0.2 < x < 30.0:
-        x = x * 0.5
-    return x
-
-
-def on_one_line(x: Any) -> Any:
-    while x > 1.0:
-        y = x
-        while y > 0.5: y = y * 0.5  # fmt: skip  # noqa: E701
-        x = x * 0.5 + 0.1 * y
-    return x
 
 
 class Counted:
@@ -422,59 +462,19 @@ class Counted:
         return x
 
 
-def breaks_over_a_list(x: Any) -> Any:
-    for factor in [0.9, 0.8, 0.5, 0.4, 0.2]:
-        x = x * factor
-        if x < 1.0:
-            break
-    return x
-
-
-def breaks_before_the_end(x: Any) -> Any:
-    for k in range(9):
-        if x < 1.0:
-            break
-        x = x * 0.7 - 0.01 * k
-    return x
-
-
-def notes_that_it_breaks(x: Any) -> Any:
-    found = 0.0
-    for _ in range(9):
-        x = x * 0.7
-        if x < 1.0:
-            found = 1.0
-            break
-    return x + found
-
-
-def moves_its_bound(x: Any) -> Any:
-    n = 9
-    for _ in range(n):
-        x, n = x * 0.7, 3
-        if x < 1.0:
-            break
-    return x + n
-
-
-REFUSED: list[Callable[[Any], Any]] = [
-    appended, calls_with_an_effect, reads_a_memo, formatted_counter, two_names_of_one_array,
-    quiet_in_the_body, takes_from_an_iterator, breaks_in_the_middle, raises_in_the_body, tried,
-    captured_by_a_closure, mixed_test, chained, asks_twice, takes_the_larger, changes_its_kind,
-    Counted(), on_one_line, breaks_over_a_list, breaks_before_the_end, notes_that_it_breaks,
-    moves_its_bound,
+TRIP_BY_TRIP: list[Callable[[Any], Any]] = [
+    appended, calls_with_an_effect, reads_a_memo, formatted_counter, quiet_in_the_body,
+    takes_from_an_iterator, raises_in_the_body, changes_its_kind, Counted(),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("f", REFUSED, ids=name_of)
+@pytest.mark.parametrize("f", TRIP_BY_TRIP, ids=name_of)
 @pytest.mark.filterwarnings("ignore::tracejit.TracejitWarning")
-def test_what_is_not_closed_is_right(f: Callable[[Any], Any], monkeypatch: Any) -> None:
+def test_what_is_recorded_trip_by_trip_is_right(f: Callable[[Any], Any], monkeypatch: Any) -> None:
     monkeypatch.delenv("TRACEJIT_STRICT", raising=False)
     recorded = tj.function(f)
     for number in [*NUMBERS, *NUMBERS]:
         np.testing.assert_allclose(recorded(np.float64(number)), f(number), rtol=1e-12)
-    for kernel in recorded.kernels:
-        assert not has_while(kernel.source)
 
 
 @pytest.mark.parametrize("inner", [tj.grad, tj.jacfwd])
@@ -506,6 +506,24 @@ def test_a_particle_that_falls(inner: Any) -> None:
         np.testing.assert_allclose(tj.jvp(landing, (w,), (1.0,)), (value, slope), rtol=1e-9)
     assert len(fall.kernels) == 1
     assert has_while(fall.source)
+
+
+def test_a_part_of_the_test_that_may_raise_is_asked_last() -> None:
+    def first_small(x: Any) -> Any:
+        i = 0
+        while i < 5 and x[i] > 0.5 and x[4 - i] > 0.1:
+            i += 1
+        return i * 1.0
+
+    recorded = tj.function(first_small)
+    for small in (2, 5, 0, 4):
+        x = np.where(np.arange(5) == small, 0.2, 0.9)
+        assert recorded(x) == first_small(x) == small
+    x = np.where(np.arange(5) == 3, 0.0, 0.9)
+    assert recorded(x) == first_small(x) == 1
+    assert len(recorded.kernels) == 1
+    assert has_while(recorded.source)
+    assert "plain Python" not in recorded.explain()
 
 
 def test_a_loop_may_not_end() -> None:
@@ -557,25 +575,42 @@ def test_in_a_thread_and_after_an_exception() -> None:
     np.testing.assert_allclose(found, [f(x) for x in NUMBERS])
 
 
-def test_explain_tells_why_a_loop_is_not_closed() -> None:
+def test_explain_tells_why_a_loop_is_recorded_trip_by_trip() -> None:
     recorded = tj.function(appended)
     recorded(np.float64(3.0))
     told = recorded.explain()
     assert "`while x > 1.0:` in appended is recorded for each number of trips" in told
-    assert "because `out.append(x)` in it" in told
+    assert "because `out.append(x)` changes an object from outside" in told
     assert "tj.while_loop" in told
-    closed = tj.function(newton)
-    closed(np.float64(3.0))
-    assert "while_loop" not in closed.explain()
+    once = tj.function(newton)
+    once(np.float64(3.0))
+    assert "while_loop" not in once.explain()
+
+
+def test_explain_tells_of_a_loop_over_too_much() -> None:
+    def left(x: Any) -> Any:
+        for _ in range(1000):
+            x = x * 0.9
+            if x < 1.0:
+                break
+        return x
+
+    recorded = tj.function(left)
+    recorded(np.float64(3.0))
+    assert (
+        "`if x < 1.0:` in left is recorded for each number of trips, because the loop around it "
+    ) in recorded.explain()
+    assert "To record one step for all: " in recorded.explain()
 
 
 def test_a_second_recording_of_trips_warns_once() -> None:
     def in_branches(x: Any) -> Any:
-        s = 0.0
+        found, s = [], 0.0
         for v in x:
             if v > 0.0:
+                found.append(v)
                 s = s + v
-        return s
+        return s * len(found)
 
     recorded = tj.function(appended)
     recorded(np.float64(3.0))
@@ -586,7 +621,7 @@ def test_a_second_recording_of_trips_warns_once() -> None:
     text = str(warning.message)
     assert warning.filename == __file__
     assert "Python decides at each trip of a loop, `while x > 1.0:` (appended:2)" in text
-    assert "`out.append(x)` in it" in text
+    assert "`out.append(x)` changes an object from outside" in text
     assert "tj.while_loop" in text
     told = recorded.explain()
     assert "has 3 recorded traces" in told
@@ -595,6 +630,10 @@ def test_a_second_recording_of_trips_warns_once() -> None:
     recorded(np.array([1.0, 2.0, 3.0]))
     with pytest.warns(tj.TracejitWarning, match=r"`if v > 0.0:`.*np.where"):
         recorded(np.array([1.0, -2.0, 3.0]))
+    assert (
+        "`if v > 0.0:` in in_branches is recorded for one side at a time, because "
+        "`found.append(v)` changes an object from outside. To record both sides: "
+    ) in recorded.explain()
 
 
 def test_an_inner_loop_of_two_tests_computes_what_a_step_around_it_computes() -> None:
@@ -645,7 +684,7 @@ def test_what_came_before_a_loop_happens_once() -> None:
 
 
 def test_a_variable_that_settles_after_the_first_trip() -> None:
-    """A Python number at the first trip, then a scalar: that trip stands before the loop."""
+    """A Python number at the first trip, then a scalar."""
 
     def averaged(x: Any) -> Any:
         mean = 0.3
@@ -660,8 +699,6 @@ def test_a_variable_that_settles_after_the_first_trip() -> None:
             found, wanted = recorded(kind(number)), averaged(kind(number))
             assert type(found) is type(wanted)
             assert found == wanted
-        (kernel,) = recorded.kernels
-        assert has_while(kernel.source)
 
 
 def test_two_python_numbers_of_the_first_trip_make_a_third() -> None:
@@ -735,11 +772,10 @@ def test_an_else_may_raise() -> None:
             with pytest.raises(ValueError, match="no root"):
                 recorded(large)
         assert recorded(a) == pytest.approx(root(a), rel=1e-12)
-    (kernel,) = recorded.kernels
-    assert has_while(kernel.source)
+    assert len(recorded.kernels) == 1
 
 
-def test_a_counter_that_a_step_reads_is_left_alone_where_a_debugger_looks_on() -> None:
+def test_a_loop_is_recorded_while_a_debugger_looks_on() -> None:
     recorded = tj.function(series)
     sys.settrace(lambda frame, event, argument: None)
     try:
@@ -750,7 +786,7 @@ def test_a_counter_that_a_step_reads_is_left_alone_where_a_debugger_looks_on() -
     np.testing.assert_allclose(found, np.exp([0.5, 1.0]), rtol=1e-11)
 
 
-def test_tracing_is_over_after_a_loop_was_closed() -> None:
+def test_no_debugger_is_there_after_a_loop() -> None:
     tj.function(series)(np.float64(0.25))
     assert sys.gettrace() is None
 

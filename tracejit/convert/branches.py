@@ -1,0 +1,526 @@
+"""Statements `if`, rewritten so that both sides can run, one after the other, in the user's frame.
+
+`if test: A else: B`, which assign `x`, becomes
+
+    .f1 = branch(test, where, 1, x)
+    while True:
+        try:
+            if .f1:
+                A
+                if .f1 is not True:
+                    (x,) = .f1.other(x)
+            if .f1 is not True:
+                B
+                if .f1 is not False:
+                    (x,) = .f1.merged(x)
+            break
+        except () if .f1 is True or .f1 is False else .f1.errors:
+            (x,) = .f1.again()
+            .f1 = .f1.outcome()
+
+`branch` answers True or False, and Python takes that side, as it would; or an object, a fork, for
+which A runs, then B, from what `x` was before. Where a side cannot run for both, the fork catches
+what it raises, and Python takes one side. What is added has no line, so debuggers, coverage and
+tracebacks see the user's statements alone.
+
+Two kinds of syntax become such statements first: `x = a if test else b`, and `continue` or `return`
+at the end of a side, after which the rest moves into the other side. `and`, `or`, `not` and chains
+in a test are asked part by part.
+
+A statement stays as it is written where a side jumps, where a name is bound on one side alone and
+read elsewhere, or where the function can look at its own names.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tracejit.convert.glue import (
+    Again,
+    Dead,
+    Give,
+    Handler,
+    Tell,
+    Turn,
+    Unbind,
+    Way,
+    called,
+    constant,
+    differs,
+    given_by,
+    holds,
+    load,
+    name_of,
+    store,
+    way,
+)
+from tracejit.convert.lowering import (
+    Lowering,
+    given_back,
+    is_plain,
+    jumps_by,
+    returned_last,
+    suspends,
+    without_jumps,
+)
+from tracejit.convert.scopes import (
+    COMPUTING,
+    NONE,
+    names_at,
+    names_of,
+)
+from tracejit.convert.syntax import at, operation
+
+_NOWHERE = {"lineno": -1, "col_offset": -1, "end_lineno": -1, "end_col_offset": -1}
+
+MOST_BLOCKS = 16
+"""Blocks of Python's in one another; it takes 20."""
+
+
+MOST_NAMES = 40
+"""Names that the sides of one statement assign."""
+
+
+DEEPEST = 60
+"""Statements in one another in a function of which anything is rewritten."""
+
+
+_FRAMES = frozenset(("locals", "eval", "exec", "vars", "dir"))
+
+
+_SINGLE = (None, True, False, ...)
+
+
+def with_branches(node: Any, where: int) -> None:
+    """Rewrite the statements `if` of a function that can be rewritten."""
+    if isinstance(node, ast.Lambda) or not _may_be_rewritten(node):
+        return
+    lowering = Lowering(node)
+    body = lowering.block(node.body)
+    returns = any(isinstance(one, ast.If) and jumps_by(one, ast.Return) for one in body)
+    is_whole = returns and not suspends(node)
+    ended = without_jumps(body, ast.Return, returned_last) if is_whole else None
+    node.body = body if ended is None else [*ended, given_back()]
+    _number(node)
+    _place_nowhere(node)
+    _Branching(node, where, lowering.count).run()
+    _place_nowhere(node)
+
+
+def _place_nowhere(node: ast.AST) -> None:
+    """Let what was added to a function stand at no place."""
+    for one in ast.walk(node):
+        if not hasattr(one, "lineno"):
+            vars(one).update(_NOWHERE)
+
+
+def _may_be_rewritten(node: Any) -> bool:
+    """Return whether a function has statements to rewrite, and cannot see that they are."""
+    has_choice = False
+    for one in ast.walk(node):
+        match one:
+            case ast.Name(id=name) if name in _FRAMES:
+                return False
+            case ast.Compare(ops=ops, comparators=others):
+                for op, other in zip(ops, others, strict=True):
+                    is_single = isinstance(other, ast.Constant) and other.value in _SINGLE
+                    if isinstance(op, ast.Is | ast.IsNot) and not is_single:
+                        return False
+            case ast.If() | ast.IfExp() | ast.While():
+                has_choice = True
+    return has_choice and _depth(node) <= DEEPEST
+
+
+def _depth(node: Any) -> int:
+    deepest, waiting = 0, [(node, 0)]
+    while waiting:
+        one, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        inner = [child for child in ast.iter_child_nodes(one) if isinstance(child, ast.stmt)]
+        waiting += [(child, depth + 1) for child in inner]
+    return deepest
+
+
+def _number(node: Any) -> None:
+    """Number the nodes of a function in the order of its text, each with the last inside it."""
+    count = 0
+    waiting: list[tuple[Any, bool]] = [(node, False)]
+    while waiting:
+        one, is_over = waiting.pop()
+        if is_over:
+            one.last = count
+            continue
+        count += 1
+        one.number = count
+        waiting.append((one, True))
+        waiting += [(child, False) for child in reversed([*ast.iter_child_nodes(one)])]
+
+
+def _place_of(node: Turn) -> Any:
+    """The place of the test of a loop."""
+    asked: Any = node.asking[0]
+    return asked.value if isinstance(asked, ast.Assign) else asked
+
+
+class _Block(NamedTuple):
+    """A block with its statements rewritten. `bound` are the names that are bound after it, None if
+    it never ends; `stored` those that it assigns; `unsure` those that it reads where they may not
+    be bound; `height` is how many blocks of Python's are in one another in it."""
+
+    statements: list[ast.stmt]
+    bound: frozenset[str] | None
+    stored: frozenset[str]
+    unsure: frozenset[str]
+    height: int
+    jumps: bool
+    is_computing: bool
+
+
+class _Branching:
+    """The statements of one function while they are rewritten."""
+
+    def __init__(self, node: Any, where: int, count: int) -> None:
+        """Begin with its parameters."""
+        self.node = node
+        self.where = where
+        self.count = count
+        self.number = 0
+        self.places: dict[str, tuple[int, int]] = {}
+        self.declared: set[str] = set()  # elsewhere, or unbound somewhere
+        for one in ast.walk(node):
+            for name in names_at(one):
+                number: int = one.number  # type: ignore[attr-defined]
+                first, last = self.places.get(name, (number, number))
+                self.places[name] = min(first, number), max(last, number)
+            match one:
+                case ast.Global(names=names) | ast.Nonlocal(names=names):
+                    self.declared.update(names)
+                case ast.Delete(targets=targets) if one.lineno > 0:
+                    self.declared |= {x.id for x in targets if isinstance(x, ast.Name)}
+                case ast.ExceptHandler(name=str(name)):
+                    self.declared.add(name)
+
+    def run(self) -> None:
+        """Rewrite the body."""
+        arguments = self.node.args
+        given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        given += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+        bound = frozenset(one.arg for one in given)
+        self.node.body = self.block(self.node.body, bound, 0).statements
+
+    def block(self, statements: Sequence[ast.stmt], bound: frozenset[str], depth: int) -> _Block:
+        """Rewrite a block, in which so many blocks of the user's are open."""
+        made: list[ast.stmt] = []
+        stored, unsure = set[str](), set[str]()
+        height, jumps, is_computing = 0, False, True
+        known: frozenset[str] | None = bound
+        for one in statements:
+            found = self.statement(one, bound if known is None else known, depth)
+            made += found.statements
+            stored |= found.stored
+            unsure |= found.unsure
+            height = max(height, found.height)
+            jumps |= found.jumps
+            is_computing &= found.is_computing
+            known = None if known is None else found.bound
+        return _Block(
+            made, known, frozenset(stored), frozenset(unsure), height, jumps, is_computing
+        )
+
+    def statement(self, node: Any, bound: frozenset[str], depth: int) -> _Block:
+        """Rewrite a statement."""
+        match node:
+            case Dead():
+                node.body = self.block(node.body, bound, depth + 1).statements
+                return _Block([node], bound, NONE, NONE, 1, False, True)
+            case Unbind():
+                return _Block([node], bound - names_of(node, bound)[0], NONE, NONE, 0, False, True)
+            case ast.If():
+                return self.choice(node, bound, depth)
+            case Turn():
+                return self.turn(node, bound, depth)
+            case ast.For() | ast.While():
+                return self.loop(node, bound, depth)
+            case ast.With() | ast.AsyncWith() | ast.AsyncFor():
+                stored, unsure = names_of(node, bound, is_deep=False)
+                inner = self.block(node.body, bound | stored, depth + 1)
+                node.body = inner.statements
+                after = inner.bound if isinstance(node, ast.With) else bound
+                return self.other([node], [inner], after, stored, unsure)
+            case ast.Match():
+                inners = []
+                for case in node.cases:
+                    captured = frozenset(
+                        name
+                        for one in ast.walk(case.pattern)
+                        if isinstance(one, ast.pattern)
+                        for name in names_at(one)
+                    )
+                    inner = self.block(case.body, bound | captured, depth)
+                    case.body = inner.statements
+                    inners.append(inner._replace(stored=inner.stored | captured))
+                return self.other([node], inners, bound, *names_of(node, bound, is_deep=False))
+            case ast.Break() | ast.Continue():
+                return _Block([node], None, NONE, NONE, 0, True, True)
+            case ast.Return() | ast.Raise():
+                return _Block([node], None, *names_of(node, bound), 0, False, False)
+            case ast.Delete():
+                gone, unsure = names_of(node, bound)
+                gone |= {one.id for one in node.targets if isinstance(one, ast.Name)}
+                return _Block([node], bound - gone, gone, unsure, 0, False, False)
+        if type(node).__name__ in ("Try", "TryStar"):
+            return self.attempt(node, bound, depth)
+        stored, unsure = names_of(node, bound)
+        is_computing = isinstance(node, (*COMPUTING, ast.FunctionDef)) and not suspends(node)
+        return _Block([node], bound | stored, stored, unsure, 0, False, is_computing)
+
+    def other(
+        self,
+        statements: list[ast.stmt],
+        inner: Sequence[_Block],
+        bound: frozenset[str] | None,
+        stored: frozenset[str],
+        unsure: frozenset[str],
+    ) -> _Block:
+        """A statement in which nothing may fork that is around it."""
+        stored = stored.union(*[one.stored for one in inner])
+        unsure = unsure.union(*[one.unsure for one in inner])
+        height = 1 + max([one.height for one in inner], default=0)
+        return _Block(statements, bound, stored, unsure, height, False, False)
+
+    def attempt(self, node: Any, bound: frozenset[str], depth: int) -> _Block:
+        """Rewrite the blocks of `try`, after any of whose statements a handler may run."""
+        inners = []
+        for handler in node.handlers:
+            name = frozenset([handler.name] if handler.name else [])
+            inner = self.block(handler.body, bound | name, depth + 1)
+            handler.body = inner.statements
+            inners.append(inner._replace(stored=inner.stored | name))
+        for field in ("body", "orelse", "finalbody"):
+            inner = self.block(getattr(node, field), bound, depth + 1)
+            setattr(node, field, inner.statements)
+            inners.append(inner)
+        gone = {handler.name for handler in node.handlers}
+        return self.other([node], inners, bound - gone, NONE, NONE)
+
+    def loop(self, node: Any, bound: frozenset[str], depth: int) -> _Block:
+        """Rewrite the body of a loop, which may run or not, after itself."""
+        stored, unsure = names_of(node, bound, is_deep=False)
+        inside = bound | stored if isinstance(node, ast.For) else bound
+        body = self.block(node.body, inside, depth + 1)
+        other = self.block(node.orelse, bound, depth)
+        node.body, node.orelse = body.statements, other.statements
+        return _Block(
+            [node],
+            bound,
+            stored | body.stored | other.stored,
+            unsure | body.unsure | other.unsure,
+            1 + max(body.height, other.height),
+            other.jumps,
+            body.is_computing and other.is_computing,
+        )
+
+    def turn(self, node: Turn, bound: frozenset[str], depth: int) -> _Block:
+        """Rewrite `while`, so that one step can stand for all if it may."""
+        asking = self.block(node.asking, bound, depth + 1)
+        body = self.block(node.body, asking.bound or bound, depth + 1)
+        stored, unsure = asking.stored | body.stored, asking.unsure | body.unsure
+        place = _range([node])
+        is_computing = asking.is_computing and body.is_computing
+        node.asking, node.body = asking.statements, body.statements
+        height = 1 + max(asking.height, body.height)
+        carried = sorted(name for name in stored if name in bound)
+        others = [name for name in stored if name not in bound and name != node.answer]
+        may_turn = is_computing and not body.jumps and depth + height + 1 <= MOST_BLOCKS
+        may_turn = may_turn and stored.isdisjoint(self.declared) and len(stored) <= MOST_NAMES
+        for name in others:
+            first, last = self.places[name]
+            is_inside = place[0] <= first and last <= place[1]
+            may_turn = may_turn and is_inside and name not in unsure
+        if may_turn:
+            statements = self.turned(node, carried)
+            height += 1
+        else:
+            statements = [_written_out(node)]
+        return _Block(statements, bound, stored, unsure, height, False, is_computing)
+
+    def turned(self, node: Turn, carried: list[str]) -> list[ast.stmt]:
+        """The statements in place of a loop of which one step may stand for all."""
+        self.number += 1
+        turns, answer, place = f".w{self.number}", node.answer, _place_of(node)
+        none = ast.Constant(None)
+        started = ast.Assign([name_of(turns, ast.Store())], none)
+        numbers = [constant(place, self.where), constant(place, self.number)]
+        names = [load(place, name) for name in carried]
+        asked = operation("turns", place, load(place, answer), *numbers, *names)
+        leave: list[ast.stmt] = [ast.Break()]
+        begin: list[ast.stmt] = [
+            given_by(place, turns, "begin", carried, is_asked=False),
+            ast.Continue(),
+        ]
+        is_known = ast.BoolOp(ast.Or(), [holds(answer, True), holds(answer, False)])
+        no_turns = holds(turns, None)
+        some_turns = differs(turns, None)
+        is_odd = ast.BoolOp(ast.And(), [some_turns, is_known])
+        undecided = at(place, ast.UnaryOp(ast.Not(), load(place, answer)))
+        is_over = ast.Attribute(name_of(turns), "is_over", ast.Load())
+        recorded: list[ast.stmt] = [
+            Way(
+                no_turns,
+                [
+                    at(place, ast.Assign([store(place, turns)], asked)),
+                    Way(some_turns, begin, []),
+                    Way(undecided, leave, []),
+                ],
+                [at(place, Tell(called(place, turns, "tested", [answer])))],
+            )
+        ]
+        turned = [
+            given_by(place, turns, "turned", carried),
+            Way(is_over, leave, []),
+        ]
+        steps: list[ast.stmt] = [
+            *node.asking,
+            Way(is_odd, [at(place, Tell(called(place, turns, "refuse")))], []),
+            Way(holds(answer, False), leave, []),
+            Way(differs(answer, True), recorded, []),
+            *node.body,
+            Way(some_turns, turned, []),
+        ]
+        for flag in node.flags:
+            is_left = ast.BoolOp(ast.And(), [no_turns, holds(flag, True)])
+            steps.append(Way(is_left, leave, []))
+        again = [
+            given_by(place, turns, "again", carried, is_asked=False),
+            at(place, Give([store(place, turns)], called(place, turns, "outcome"))),
+        ]
+        errors = ast.IfExp(
+            no_turns, ast.Tuple([], ast.Load()), ast.Attribute(name_of(turns), "errors", ast.Load())
+        )
+        attempt = ast.Try(steps, [Handler(errors, None, again)], [], [])
+        always = ast.Constant(True)
+        return [started, Again(always, [attempt], [])]
+
+    def choice(self, node: ast.If, bound: frozenset[str], depth: int) -> _Block:
+        """Rewrite `if`, so that both sides can run if they may."""
+        test_stored, test_unsure = names_of(node.test, bound)
+        bound |= test_stored
+        body = self.block(node.body, bound, depth)
+        other = self.block(node.orelse, bound, depth)
+        ranges = [_range(side) for side in (node.body, node.orelse)]
+        node.body, node.orelse = body.statements, other.statements
+        after = body.bound if other.bound is None else other.bound
+        if body.bound is not None and other.bound is not None:
+            after = body.bound & other.bound
+        height = max(body.height, other.height)
+        statements: list[ast.stmt] = [node]
+        is_computing = body.is_computing and other.is_computing
+        jumps = body.jumps or other.jumps
+        may_fork = is_computing and not jumps and not is_plain(node.test)
+        writes = any(_writes(side) for side in (node.body, node.orelse))
+        if may_fork and depth + height + 2 <= MOST_BLOCKS and not suspends(node.test):
+            names = self.names(body, other, bound, after, ranges)
+            if names is not None and (any(names) or writes):
+                statements = self.forked(node, *names)
+                height += 2
+        return _Block(
+            statements,
+            after,
+            test_stored | body.stored | other.stored,
+            test_unsure | body.unsure | other.unsure,
+            height,
+            jumps,
+            is_computing,
+        )
+
+    def names(
+        self,
+        body: _Block,
+        other: _Block,
+        bound: frozenset[str],
+        after: frozenset[str] | None,
+        ranges: Sequence[tuple[int, int]],
+    ) -> tuple[list[str], list[str]] | None:
+        """The names that are bound before and assigned on a side, and those that both sides bind.
+        None where another may be read elsewhere."""
+        stored = body.stored | other.stored
+        if not stored.isdisjoint(self.declared) or len(stored) > MOST_NAMES or after is None:
+            return None
+        carried, new = [], []
+        for name in sorted(stored):
+            sides = [side for side in (body, other) if name in side.stored]
+            is_sure = not any(name in side.unsure for side in (body, other))
+            if name in bound:
+                carried.append(name)
+            elif name in after and is_sure and len(sides) == 2:
+                new.append(name)
+            elif not (is_sure and len(sides) == 1 and self.is_inside(name, sides, body, ranges)):
+                return None
+        return carried, new
+
+    def is_inside(
+        self, name: str, sides: Sequence[_Block], body: _Block, ranges: Sequence[tuple[int, int]]
+    ) -> bool:
+        """Return whether a name is read and written on one side alone."""
+        first, last = ranges[0] if sides[0] is body else ranges[1]
+        place = self.places[name]
+        return first <= place[0] and place[1] <= last
+
+    def forked(self, node: ast.If, carried: list[str], new: list[str]) -> list[ast.stmt]:
+        """The statements in place of one that may fork."""
+        self.number += 1
+        fork = f".f{self.number}"
+        numbers = [constant(node.test, self.where), constant(node.test, self.number)]
+        given = [load(node.test, name) for name in carried]
+        asked = operation("branch", node.test, node.test, *numbers, *given)
+        test = at(node.test, ast.Assign([store(node.test, fork)], asked))
+        names = [*carried, *new]
+        body = [*node.body, way(fork, True, [given_by(node.test, fork, "other", names)])]
+        merged = way(fork, False, [given_by(node.test, fork, "merged", names)])
+        ways = [
+            Way(name_of(fork), body, []),
+            way(fork, True, [*node.orelse, merged]),
+            ast.Break(),
+        ]
+        again: list[ast.stmt] = [
+            Give([name_of(fork, ast.Store())], called(node.test, fork, "outcome"))
+        ]
+        if carried:
+            again.insert(0, given_by(node.test, fork, "again", carried, is_asked=False))
+        for one in again:
+            at(node.test, one)
+        is_plain: list[ast.expr] = [holds(fork, True), holds(fork, False)]
+        errors = ast.IfExp(
+            ast.BoolOp(ast.Or(), is_plain),
+            ast.Tuple([], ast.Load()),
+            ast.Attribute(name_of(fork), "errors", ast.Load()),
+        )
+        handler = Handler(errors, None, again)
+        attempt = ast.Try(ways, [handler], [], [])
+        always = ast.Constant(True)
+        return [test, Again(always, [attempt], [])]
+
+
+def _writes(block: Sequence[ast.stmt]) -> bool:
+    """Return whether a block assigns to elements."""
+    return any(
+        isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)
+        for statement in block
+        for one in ast.walk(statement)
+    )
+
+
+def _range(block: Sequence[Any]) -> tuple[int, int]:
+    return (block[0].number, block[-1].last) if block else (0, -1)
+
+
+def _written_out(node: Turn) -> ast.stmt:
+    """A loop whose steps are recorded one by one."""
+    place: Any = node.asking[0]
+    test = at(place, ast.UnaryOp(ast.Not(), load(place, node.answer)))
+    leave = Way(test, [ast.Break()], [])
+    steps: list[ast.stmt] = [*node.asking, leave, *node.body]
+    steps += [Way(holds(flag, True), [ast.Break()], []) for flag in node.flags]
+    return Again(ast.Constant(True), steps, [])

@@ -1,0 +1,255 @@
+"""Turns: a loop `while` of Python's on recorded values, of which one step is recorded for all.
+
+The body runs on placeholders, in the user's frame, until the types of its variables are those that
+it leaves: a number of Python's that a step makes one of NumPy's begins as one. Arrays that it
+writes to are carried from step to step as well; so an array that has several names keeps them. A
+body may only compute, as the sides of `forks.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tracejit.convert.glue import UNSET
+from tracejit.ir.graph import Value
+from tracejit.ir.types import WEAK_TYPES, ArrayType
+from tracejit.trace.control_flow.conditions import converted
+from tracejit.trace.control_flow.forks import (
+    Attempt,
+    Watch,
+    check_errors,
+    common_kind,
+    is_leaf,
+    is_unbound,
+    like,
+    put,
+    tensors_in,
+)
+from tracejit.trace.control_flow.loops import (
+    LoopInputs,
+    Side,
+    emit_while,
+    placeholder,
+    step_number,
+    take_out,
+)
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.reruns import Refused
+from tracejit.trace.structure.trees import flatten, unflatten
+from tracejit.trace.tensor.memory import held_by
+from tracejit.trace.tensor.tensor import Tensor
+
+MOST_TRIES = 6
+"""Steps that are recorded until the types of the variables are settled."""
+
+
+class Leaf:
+    """A number or array of a variable: the type that it is carried as, the types that Python may
+    give it, and the `value` of its placeholder."""
+
+    def __init__(self, kind: ArrayType, kinds: Sequence[ArrayType]) -> None:
+        """Begin with the type of the initial value."""
+        self.kind = kind
+        self.kinds = tuple(kinds)
+        self.value: Value
+        self.flag: Value | None = None
+
+    def widens(self, kind: ArrayType, kinds: Sequence[ArrayType]) -> bool:
+        """Take the type of what a step leaves as well; return whether it changes anything."""
+        common = common_kind(self.kind, kind)
+        if common is None:
+            raise Refused(f"a variable is {self.kind!r}, and {kind!r} after a step")
+        before = self.kind, self.kinds
+        self.kind = common
+        self.kinds = tuple(dict.fromkeys((*self.kinds, *kinds, common)))
+        return (self.kind, self.kinds) != before
+
+
+class Variable:
+    """A variable of a loop: its `initial` value, its value in the step that is recorded, and its
+    leaves; none where it keeps its value."""
+
+    def __init__(self, initial: Any) -> None:
+        """Begin with the value before the loop."""
+        self.initial = initial
+        self.is_written = False
+        self.leaves: list[Leaf] | None = None
+        self.now: Any = None
+
+
+class Turns(Attempt):
+    """One loop whose step is being recorded, from the `carried` values of variables on."""
+
+    is_loop = True
+
+    def __init__(
+        self, recording: Recording, carried: Sequence[Any], watch: Watch, place: tuple[int, int]
+    ) -> None:
+        """Begin with no step."""
+        super().__init__(recording, carried, watch, place)
+        self.is_over = False
+        self.variables = [*map(Variable, carried)]
+        self.arrays: dict[int, Tensor] = {}
+        self.tries = 0
+
+    def begin(self) -> tuple[Any, ...]:
+        """Begin a step: the values that variables have."""
+        self.tries += 1
+        if self.tries > MOST_TRIES:
+            raise Refused("the types of its variables change from step to step")
+        self.open()
+        self.placed: list[Value] = []
+        for tensor in self.arrays.values():
+            made = placeholder(self.recording, tensor.type)
+            self.placed.append(made._held)
+            put(tensor, made)
+        for variable in self.variables:
+            variable.now = self.opened(variable)
+        return tuple(variable.now for variable in self.variables)
+
+    def opened(self, variable: Variable) -> Any:
+        """The value of a variable at the begin of a step."""
+        initial = variable.initial
+        if is_unbound(initial) or variable.is_written:
+            return initial
+        if is_unbound(initial, UNSET):
+            return initial
+        leaves, structure = flatten(initial)
+        if not leaves or not all(map(is_leaf, leaves)):
+            return initial
+        recording = self.recording
+        if variable.leaves is None:
+            values = [*map(recording.lift, leaves)]
+            variable.leaves = [Leaf(one.type, recording.kinds_of(one)) for one in values]
+        made = [placeholder(recording, leaf.kind) for leaf in variable.leaves]
+        for leaf, tensor in zip(variable.leaves, made, strict=True):
+            value = leaf.value = tensor._held
+            if leaf.kind.form == "array":
+                recording.placed[value] = False
+            elif len(leaf.kinds) > 1:
+                recording.mixed[value] = leaf.kinds
+                flag = placeholder(recording, WEAK_TYPES[bool])
+                leaf.flag, recording.pythons[value] = flag._held, flag
+        return unflatten(structure, made)
+
+    def outcome(self) -> None:
+        """Give up: steps are recorded one by one."""
+        self.give_up()
+
+    def refuse(self) -> None:
+        """Refuse a test whose outcome Python knows at one step."""
+        raise Refused("its test depends on the step")
+
+    def tested(self, answer: Any) -> None:
+        """The test has been asked on placeholders."""
+        answer = answer if answer.dtype.kind == "b" else answer != 0
+        self.test = Side(take_out(self.recording, self.start), [answer._value])
+        self.start = len(self.recording.graph.nodes)
+
+    def turned(self, *values: Any) -> tuple[Any, ...]:
+        """End a step, after which variables have these values: what they are where another is
+        recorded, or what they are after the loop."""
+        self.check_events()
+        steps = [self.step(*pair) for pair in zip(self.variables, values, strict=True)]
+        is_settled = None not in steps
+        for key, (tensor, *_) in self.recording.side_writes[-1].items():
+            is_settled &= key in self.arrays
+            self.arrays[key] = tensor
+        if not is_settled:
+            self.abandon()
+            return self.begin()
+        arrays = [Tensor(one._value, self.recording) for one in self.arrays.values()]
+        outputs = [x._value for step in steps for x in step or ()]
+        outputs = [*[x._value for x in arrays], *outputs]
+        alike = {value for one in tensors_in(values) for value in held_by(one)}
+        step = Side(take_out(self.recording, self.start), outputs)
+        check_errors(step.nodes, outputs)
+        check_errors(self.test.nodes, self.test.outputs)
+        self.close()
+        found = self.emitted(step, alike)
+        self.is_over = True
+        self.watch.settle(self)
+        return found
+
+    def step(self, variable: Variable, after: Any) -> list[Any] | None:
+        """The leaves of a variable after a step; None where the step is to be recorded again."""
+        recording, before = self.recording, variable.now
+        if is_unbound(before):
+            if is_unbound(after):
+                return []
+            variable.initial = like(recording, after)
+            return None
+        if variable.leaves is None or variable.is_written:
+            if after is not before:
+                raise Refused("a variable is another object after a step")
+            return []
+        leaves, structure = flatten(after)
+        if not structure.is_like(flatten(before)[1]) or not all(map(is_leaf, leaves)):
+            raise Refused("a variable is another container after a step")
+        outputs: list[Any] = []
+        is_settled = True
+        for leaf, new in zip(variable.leaves, leaves, strict=True):
+            if recording.placed.get(leaf.value):
+                variable.is_written = True
+                is_settled = False
+            value = recording.lift(new)
+            if leaf.widens(value.type, recording.kinds_of(value)):
+                is_settled = False
+            else:
+                outputs.append(converted(Tensor(value, recording), leaf.kind))
+                if leaf.flag is not None:
+                    outputs.append(self.flag_of(value))
+        return outputs if is_settled else None
+
+    def flag_of(self, value: Value) -> Tensor:
+        """A truth value that says if a number is one of Python's."""
+        is_python = self.recording.is_python(value)
+        if is_python is None:
+            raise Refused("a number is Python's or NumPy's")
+        return Tensor(self.recording.lift(is_python), self.recording)
+
+    def emitted(self, step: Side, alike: set[Value]) -> tuple[Any, ...]:
+        """Emit the node; the values of variables after the loop."""
+        recording = self.recording
+        leaves = [leaf for one in self.variables for leaf in one.leaves or () if not one.is_written]
+        initial: list[Any] = [Tensor(one._value, recording) for one in self.arrays.values()]
+        for variable in self.variables:
+            if variable.leaves is not None and not variable.is_written:
+                for leaf, value in zip(variable.leaves, flatten(variable.initial)[0], strict=True):
+                    tensor = Tensor(recording.lift(value), recording)
+                    alike.update(held_by(value) if isinstance(value, Tensor) else ())
+                    initial.append(converted(tensor, leaf.kind))
+                    if leaf.flag is not None:
+                        initial.append(self.flag_of(tensor._value))
+        if not initial:
+            raise Refused("nothing changes from step to step")
+        places = [one for x in leaves for one in (x.value, x.flag) if one is not None]
+        carried = [*self.placed, *places]
+        inputs = LoopInputs(carried, [], step_number(recording)._value)
+        name = recording.graph.name
+        results = emit_while(recording, name, inputs, self.test, step, initial)
+        count = len(self.arrays)
+        for tensor, result in zip(self.arrays.values(), results, strict=False):
+            is_alike = result._held in alike or tensor._value in alike
+            put(tensor, result)
+            recording.merged.update([tensor._held] if is_alike else ())
+        found = iter(results[count:])
+        after: list[Tensor] = []
+        for leaf in leaves:
+            result = next(found)
+            after.append(result)
+            if leaf.flag is not None:
+                recording.pythons[result._held] = next(found)
+            if leaf.kind.form == "array":
+                recording.merged.update((result._held, *alike))
+            elif len(leaf.kinds) > 1:
+                recording.mixed[result._held] = leaf.kinds
+        remaining = iter(after)
+        return tuple(self.after(variable, remaining) for variable in self.variables)
+
+    def after(self, variable: Variable, results: Any) -> Any:
+        """A variable after the loop."""
+        if variable.leaves is None or variable.is_written:
+            return variable.initial
+        return unflatten(flatten(variable.initial)[1], [next(results) for _ in variable.leaves])
