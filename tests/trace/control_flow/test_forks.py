@@ -469,3 +469,23 @@ def test_draws_and_variables_on_a_side() -> None:
     for x in (UP, DOWN, UP, UP):
         assert recorded(x, mine) == drawn(x, its)
     assert mine.bit_generator.state == its.bit_generator.state
+
+
+def test_a_number_that_is_left_behind_has_the_type_that_python_gives_it() -> None:
+    left: dict[str, Any] = {}
+
+    def added(x: Any) -> Any:
+        total = 1.5
+        if x > 2.0:
+            total = total + x
+        left["total"] = [total]
+        return x * 2.0
+
+    compiled = tj.function(added)
+    for number in (1.0, 3.0, 0.5):
+        compiled(np.float64(number))
+        (found,) = left["total"]
+        added(np.float64(number))
+        (wanted,) = left["total"]
+        assert type(found) is type(wanted)
+        assert found == wanted

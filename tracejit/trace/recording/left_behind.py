@@ -140,6 +140,7 @@ class _LeftBehind:
             number = self._recording.decisions.prefix[value]
         except (Unknown, Failed):
             return tensor
+        number = self._recording.in_python(value, number)
         if value.node is not None and type(number) is np.ndarray and id(number) in self._arrays:
             return number.copy()  # Python would have computed it twice
         self._arrays.add(id(number))

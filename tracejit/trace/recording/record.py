@@ -216,6 +216,13 @@ class Recording(Recorder):
         with self.at(NOWHERE):
             return as_python_if(leaf, is_python, kind=kind)
 
+    def in_python(self, value: Value, number: Any) -> Any:
+        """The number that a value is in this call, in the type that Python gives it."""
+        flag: Any = self.pythons.get(value) if value in self.mixed else False
+        is_python = self.decisions.prefix[flag._value] if type(flag) in TENSORS else flag
+        others = [kind for kind in self.kinds_of(value) if kind.form == "weak"]
+        return PYTHON_TYPES[others[0].dtype.kind](number) if is_python and others else number
+
     def check_kind(self, *operands: Any) -> None:
         """Raise MustNotFork where one of these is Python's number on one side of a condition."""
         if any(type(one) in TENSORS and one._value in self.mixed for one in operands):
