@@ -489,3 +489,16 @@ def test_a_number_that_is_left_behind_has_the_type_that_python_gives_it() -> Non
         (wanted,) = left["total"]
         assert type(found) is type(wanted)
         assert found == wanted
+
+
+def test_an_index_that_is_pythons_on_one_side_alone_is_one() -> None:
+    def chosen(x: Any) -> Any:
+        flag: Any = True
+        if x[0] > 0.0:
+            flag = x[0] > 1.0
+        return [x[1] * 2.0, x[1] * 3.0][flag]
+
+    compiled = tj.function(chosen)
+    assert compiled(DOWN) == DOWN[1] * 3.0
+    with pytest.raises(TypeError, match="list indices must be integers"):
+        compiled(UP)

@@ -412,6 +412,8 @@ class Recording(Recorder):
     def value_of(self, value: Value, call: str, fix: str, decides: bool = False) -> Any:
         """The value of a number that is known in this call, read under a guard; what depends on
         array data is refused."""
+        if value in self.mixed:
+            raise MustNotFork
         if value in self.known:
             return self.read(value)
         self.check_sides()
@@ -462,6 +464,8 @@ class Recording(Recorder):
         Raises ValueNeededError where it is not known: of what is only described, of one element of
         a batch, of a cotangent.
         """
+        if convert is not bool and value in self.mixed:
+            raise MustNotFork
         if convert is not bool and value in self.known:
             return convert(self.read(value))
         if origins_of(value) == set():
