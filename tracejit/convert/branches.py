@@ -86,10 +86,7 @@ MOST_NAMES = 40
 DEEPEST = 60
 """Statements in one another in a function of which anything is rewritten."""
 
-
 _FRAMES = frozenset(("locals", "eval", "exec", "vars", "dir"))
-
-
 _SINGLE = (None, True, False, ...)
 
 
@@ -105,7 +102,7 @@ def with_branches(node: Any, where: int) -> None:
     node.body = body if ended is None else [*ended, given_back()]
     _number(node)
     _place_nowhere(node)
-    _Branching(node, where, lowering.count).run()
+    _Branching(node, where).run()
     _place_nowhere(node)
 
 
@@ -181,11 +178,10 @@ class _Block(NamedTuple):
 class _Branching:
     """The statements of one function while they are rewritten."""
 
-    def __init__(self, node: Any, where: int, count: int) -> None:
+    def __init__(self, node: Any, where: int) -> None:
         """Begin with its parameters."""
         self.node = node
         self.where = where
-        self.count = count
         self.number = 0
         self.places: dict[str, tuple[int, int]] = {}
         self.declared: set[str] = set()  # elsewhere, or unbound somewhere

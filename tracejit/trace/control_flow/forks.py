@@ -6,8 +6,9 @@ the variables have no common type, the fork gives up: nothing has happened but t
 recorded, which are taken out, and Python takes one side for this call.
 
 A merged array may share memory with what one side made it of. Who writes to either records the
-function again, without forks. A merged number that is a Python float on one side alone is NumPy's
-here; the same where an operation would tell the two apart.
+function again, without forks. A merged number that is a Python float on one side alone counts as
+NumPy's while it is recorded, and is of its side's type where the function returns it. An operation
+that would tell the two apart records the function again too.
 """
 
 from __future__ import annotations
