@@ -223,9 +223,10 @@ def _leads_somewhere(page: Path, link: str) -> bool:
 
 
 def _anchors(page: Path) -> set[str]:
-    """The anchors of the headings of a page, as Python-Markdown makes them."""
+    """The anchors of a page: of its headings, as Python-Markdown makes them, and of the names whose
+    docstrings it shows."""
     text = FENCE.sub("", page.read_text("utf-8"))
-    anchors: set[str] = set()
+    anchors = set(re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE))
     for heading in re.findall(r"^#+ +(.*)$", text, re.MULTILINE):
         plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
         words = re.sub(r"[^\w\s-]", "", plain).strip().lower()

@@ -126,7 +126,7 @@ def test_the_failure_names_function_argument_index_numbers_and_marker() -> None:
 
     text = failure(model, ({"w": np.ones((2, 3))}, 0.5))
     assert text.splitlines()[0] == (
-        "model: the first derivative in forward mode by p['w'][1, 2] is wrong."
+        "model: the first derivative in forward mode with respect to p['w'][1, 2] is wrong."
     )
     assert re.search(r"analytic  2\.5\b", text)
     assert re.search(r"numeric   2\b.*by complex step", text)
@@ -140,7 +140,7 @@ def test_the_worst_element_is_shown() -> None:
         return np.sum(x * x), lambda upstream: upstream * (2.0 * x + np.array([0.0, 0.1, 0.2]))
 
     text = failure(bad, X, modes=["rev"])
-    assert "by x[2]" in text
+    assert "with respect to x[2]" in text
     assert "the worst of 2 elements" in text
 
 
@@ -176,7 +176,7 @@ def test_the_second_order_is_by_the_cotangent_too() -> None:
 
     tj.check_grads(halved, X, order=1)
     text = failure(halved, X, modes="rev")
-    assert "second derivative in reverse mode by the cotangent[" in text
+    assert "second derivative in reverse mode with respect to the cotangent[" in text
     assert "custom gradient of halved" in text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -37,12 +38,13 @@ def in_memory(nothing_is_set: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_CACHE", "0")
 
 
-def test_the_parameters_are_the_table() -> None:
+def test_the_parameters_and_their_documentation_are_the_table() -> None:
     *names, unknown = inspect.signature(tj.config).parameters
     assert names == list(SETTINGS) and unknown == "unknown"
     for row in SETTINGS.values():
         assert row.variable == f"TRACEJIT_{row.name.upper()}"
-        assert f"| `{row.name}` | `{row.variable}` |" in (tj.config.__doc__ or "")
+        documented = rf"^    {row.name} : .*, default None\n        `{row.variable}`: "
+        assert re.search(documented, tj.config.__doc__ or "", re.MULTILINE), row.name
 
 
 def test_every_variable_that_the_package_names_is_in_the_table() -> None:

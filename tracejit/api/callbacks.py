@@ -42,17 +42,37 @@ def callback(
 def callback(f: Callable[[Unpack[Ts]], Any], *args: Unpack[Ts], result: Any) -> Any: ...
 @places.at_the_users_line
 def callback(f: Callable[[Unpack[Ts]], Any], *args: Unpack[Ts], result: Any = None) -> Any:
-    """Call f(*args) with plain arrays, at every call of a recorded function, once and in order.
+    """Call f(*args) with plain arrays at every call of a recorded function.
 
-    Without `result` its answer is dropped, and it is called when the kernel has succeeded,
-    interleaved with assignments as written, and after all that the function draws. With `result`,
-    a TensorSpec or a container of them, it is called where it stands, after all that stands
-    before it, and its answer, which must have those shapes and dtypes, is an array to compute
-    with; it has no gradient. Outside recorded functions it is called at once. What
-    `recompute_grad` runs again calls nothing again.
+    Use it to print, plot, log, or run code that is not NumPy.
 
-    Raises CallbackError (a ValueError) where the answer is not what `result` says.
+    Parameters
+    ----------
+    f : callable
+        The function to call.
+    *args : arrays
+        Its arguments, which may be recorded.
+    result : TensorSpec or container of them, default None
+        The shapes and dtypes of what `f` returns. Without it, the return value is dropped.
 
+    Returns
+    -------
+    array, container of arrays, or None
+        The return value of `f`, to compute with. It has no gradient. None without `result`.
+
+    Raises
+    ------
+    CallbackError
+        If `f` returns other shapes or dtypes than `result` says. A ValueError.
+
+    Notes
+    -----
+    Without `result`, `f` is called after the kernel has succeeded, in the order of your program.
+    With `result`, it is called in its place in the program. Outside of recorded functions it is
+    called at once. What `tj.recompute_grad` runs again calls nothing again.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> seen = []

@@ -63,18 +63,48 @@ def check_grads(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> None:
-    """Compare the derivatives of f(*args) with those that NumPy alone shows, up to `order`, in
-    forward and in reverse mode and, above the first order, in one over the other.
+    """Compare the derivatives of f(*args) with finite differences, and raise if they differ.
 
-    `args` is a tuple or list of arguments, or the only one; derivatives are by the floating and
-    complex arrays and numbers in them, 256 elements at most of each, and of all floating results.
-    `eps` is the first step of differences, `rtol` and `atol` are what may differ: relative to the
-    largest derivative by the same array, and absolutely.
+    Parameters
+    ----------
+    f : callable
+        The function to check.
+    args : tuple or list
+        The arguments to check it at. Anything else is the only argument.
+    order : int, default 2
+        The highest order of derivative to check.
+    modes : sequence of {"fwd", "rev"}, default ("fwd", "rev")
+        The modes to check: forward, reverse, or both. From the second order on, each is also taken
+        over the other.
+    eps : float, default None
+        The first step of the differences. None chooses it by the dtype.
+    rtol : float, default None
+        The tolerance relative to the largest derivative with respect to the same array. None
+        chooses it by the dtype and the order.
+    atol : float, default None
+        The absolute tolerance. None chooses it by the dtype and the order.
 
-    Raises AssertionError for the element that is furthest off: function, argument, index, both
-    numbers, and the markers on the path, whose rules may differ on purpose. What cannot be
-    differentiated raises as `vjp` and `jvp` do.
+    Returns
+    -------
+    None
+        All derivatives agree.
 
+    Raises
+    ------
+    AssertionError
+        If one does not. The message shows the element that is furthest off: function, argument,
+        index and both numbers. It lists the markers involved, whose gradients may differ on
+        purpose.
+    GradientError
+        If `f` has no gradient there, as for `vjp` and `jvp`. A TypeError.
+
+    Notes
+    -----
+    Derivatives are checked with respect to all floating and complex arrays and numbers in `args`,
+    and of all floating results. At most 256 elements of each array are checked.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.check_grads(lambda x, y: np.sin(x) @ y, (np.ones(3), np.arange(3.0)))
@@ -84,10 +114,10 @@ def check_grads(
     >>> tj.check_grads(twice, 1.0)
     Traceback (most recent call last):
     ...
-    AssertionError: twice: the first derivative in forward mode by x is wrong.
+    AssertionError: twice: the first derivative in forward mode with respect to x is wrong.
       analytic  3
       numeric   2  (by complex step)
-      On the path stands the custom gradient of twice: tj.check_grads(twice, 1.0)
+      The derivative passes through the custom gradient of twice: tj.check_grads(twice, 1.0)
     """
     python = callable_of("check_grads", f)
     modes = (modes,) if isinstance(modes, str) else tuple(modes)
@@ -244,16 +274,18 @@ class Check:
         place = "".join(f"[{', '.join(map(str, worst.at))}]" if worst.at else "")
         by = [*self.names, *["the cotangent"] * len(level.more)][worst.leaf]
         what = f"the {ORDINALS[order]} derivative in {MODES[mode]} mode"
-        lines = [f"{self.name}: {what} by {by}{place} is wrong."]
+        lines = [f"{self.name}: {what} with respect to {by}{place} is wrong."]
         if level.words:
             lines[0] = f"{lines[0][:-1]} (the derivative{level.words})."
         lines += [f"  analytic  {_number(worst.analytic)}"]
         lines += [f"  numeric   {_number(worst.numeric)}  ({worst.by})"]
         if np.size(seeds[0]) > 1 or len(seeds) > 1:
-            lines.append("  Both of the inner product of the result with fixed random numbers.")
+            lines.append("  Both are of the inner product of the result with fixed random numbers.")
         if count > 1:
             lines.append(f"  It is the worst of {count} elements that differ.")
-        lines += [f"  On the path stands {marker}" for marker in self._markers(worst.leaf)]
+        lines += [
+            f"  The derivative passes through {marker}" for marker in self._markers(worst.leaf)
+        ]
         raise AssertionError("\n".join(lines))
 
     def _markers(self, leaf: int) -> list[str]:

@@ -65,32 +65,63 @@ def config(
     as_is: str | Iterable[str] | None = None,
     **unknown: Any,
 ) -> Configuration:
-    """Set what environment variables set, for the whole process, or for a `with` block.
+    """Set options for the whole process, or for a `with` block.
 
-    A name that is not given, or is None, stays as it is. The call sets at once; as a context
-    manager it takes back what it has set when the block ends. Settings hold for the process, on
-    all its threads. Where blocks overlap on several threads, the newest that is open decides, and
-    each takes back only its own. `tj.config()` alone sets nothing; it shows what is in force.
+    Each option is also an environment variable. A setting made here comes first, then the variable,
+    then the default. Options that are not given stay as they are.
 
-    | name | variable | means |
-    |---|---|---|
-    | `threads` | `TRACEJIT_THREADS` | up to so many threads for the tiles of a kernel |
-    | `cache` | `TRACEJIT_CACHE` | keep kernels as files |
-    | `cache_dir` | `TRACEJIT_CACHE_DIR` | the folder for them |
-    | `cache_relative` | `TRACEJIT_CACHE_RELATIVE` | it may be relative |
-    | `cache_size` | `TRACEJIT_CACHE_SIZE` | what it may hold: bytes, "500M", 0 for all |
-    | `log` | `TRACEJIT_LOG` | "compile,guards,fallback": what is logged, and written to stderr |
-    | `progress` | `TRACEJIT_PROGRESS` | a line on the terminal for what takes more than 2 s |
-    | `disable` | `TRACEJIT_DISABLE` | plain Python instead of kernels |
-    | `check` | `TRACEJIT_CHECK` | each new call is recorded twice, and must be the same |
-    | `strict` | `TRACEJIT_STRICT` | no fallback to Python hides a mistake of tracejit |
-    | `verify` | `TRACEJIT_VERIFY` | the graph is checked after every pass |
-    | `dump` | `TRACEJIT_DUMP` | "converted,trace,adjoint,plan,source": printed to stderr |
-    | `convert` | `TRACEJIT_CONVERT` | functions are converted: calls are recorded under any name |
-    | `as_is` | `TRACEJIT_AS_IS` | packages whose functions run as they are written |
+    Parameters
+    ----------
+    threads : int, default None
+        `TRACEJIT_THREADS`: the most threads for the tiles of a kernel.
+    cache : bool, default None
+        `TRACEJIT_CACHE`: keep kernels as files.
+    cache_dir : str or path, default None
+        `TRACEJIT_CACHE_DIR`: the folder for these files.
+    cache_relative : bool, default None
+        `TRACEJIT_CACHE_RELATIVE`: allow a relative folder.
+    cache_size : int or str, default None
+        `TRACEJIT_CACHE_SIZE`: the most bytes in that folder, as a number or "500M". 0 is no limit.
+    log : str or iterable of str, default None
+        `TRACEJIT_LOG`: topics to log and write to stderr, of "compile", "guards" and "fallback".
+    progress : bool, default None
+        `TRACEJIT_PROGRESS`: show a line on the terminal for work that takes more than 2 s.
+    disable : bool, default None
+        `TRACEJIT_DISABLE`: run plain Python instead of kernels.
+    check : bool, default None
+        `TRACEJIT_CHECK`: record each new call twice, and require the same recording.
+    strict : bool, default None
+        `TRACEJIT_STRICT`: raise errors of kernels instead of falling back to Python.
+    verify : bool, default None
+        `TRACEJIT_VERIFY`: check the graph after every compiler pass.
+    dump : str or iterable of str, default None
+        `TRACEJIT_DUMP`: stages to print to stderr, of "converted", "trace", "adjoint", "plan" and
+        "source".
+    convert : bool, default None
+        `TRACEJIT_CONVERT`: convert functions, so that calls are recorded under any name.
+    as_is : str or iterable of str, default None
+        `TRACEJIT_AS_IS`: packages whose functions run as they are written.
 
-    Raises ArityError for a name that is none, and ArgumentError for a value that is none.
+    Returns
+    -------
+    Configuration
+        A context manager that restores the settings at the end of its block. `settings` is a dict
+        of all that are in force, so `tj.config().settings` shows them.
 
+    Raises
+    ------
+    ArityError
+        If an option does not exist. The message names the nearest one. A TypeError.
+    ArgumentError
+        If a value is not allowed. A TypeError.
+
+    Notes
+    -----
+    Settings hold on all threads. If blocks overlap on several threads, the newest open block
+    decides. Each block restores only its own settings.
+
+    Examples
+    --------
     >>> import tracejit as tj
     >>> with tj.config(threads=1, log="compile") as block:
     ...     block.settings["threads"]
@@ -98,11 +129,10 @@ def config(
     >>> tj.config(log="compiled")
     Traceback (most recent call last):
     ...
-    tracejit.support.errors.ArgumentError: log='compiled' is not a choice of compile, guards, \
-fallback.
+    tracejit.support.errors.ArgumentError: log='compiled' is not a choice of compile, guards, fallback.
     ...
       Fix: Did you mean compile?
-    """
+    """  # noqa: E501
     given = {name: value for name, value in locals().items() if name in SETTINGS}
     chosen = {name: value for name, value in given.items() if value is not None}
     try:

@@ -52,20 +52,43 @@ def cond(
 ) -> R:
     """Return `true_fun(*operands)` if `predicate` is true, else `false_fun(*operands)`.
 
-    In a recorded function both sides are recorded, once, and generated code is one `if`: the
-    function is not recorded again when the predicate changes. Only the side that is taken is
-    computed, and only its derivative. Sides may read values from around them. They return the
-    same containers of the same shapes and dtypes; a Python number takes the dtype that the other
-    side has. Python's `if` does the same where its sides only compute; `cond` says so, works in
-    code that is not converted, and refuses sides that differ.
+    Both sides are recorded once, and the generated code is one `if`. Only the side that is taken is
+    computed, and only its derivative.
+
+    Parameters
+    ----------
+    predicate : bool or scalar array
+        The condition, which may be computed from recorded data.
+    true_fun : callable
+        The side for a true predicate. It may read values from around it.
+    false_fun : callable
+        The side for a false predicate. It returns the same structure, shapes and dtypes as
+        `true_fun`.
+    *operands : arrays
+        The arguments of the side that is taken.
+
+    Returns
+    -------
+    array or container of arrays
+        The result of that side. A Python number takes the dtype that the other side has.
+
+    Raises
+    ------
+    ArgumentError
+        If the predicate is not a scalar, or the sides return different types. The message names the
+        part of the result that differs. A TypeError.
+
+    Notes
+    -----
+    Python's `if` does the same where its sides only compute. `cond` works in code that is not
+    converted too, and it refuses sides that differ.
 
     Under `tj.vmap`, a predicate that differs between elements computes each side for all elements
-    at once and chooses with `np.where`. An element that does not take a side is replaced in it by
-    one that does: it causes no error and no warning there, and its nan reach no derivative.
+    and chooses with `np.where`. Elements that do not take a side cause no error, warning or nan in
+    it.
 
-    Raises ArgumentError where the predicate is no scalar, or results of the sides differ, naming
-    the leaf.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> def root(x):
@@ -88,11 +111,30 @@ def cond(
 def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], R]], *operands: Unpack[Ts]) -> R:
     """Return `branches[index](*operands)`.
 
-    An index that is too large takes the last branch, a negative one the first. Otherwise as
-    `tj.cond`.
+    All branches are recorded once, as for `cond`. Only the branch that is taken is computed.
 
-    Raises ArgumentError where the index is no integer or there are no branches.
+    Parameters
+    ----------
+    index : int or scalar array
+        The number of the branch. A negative one takes the first branch, one too large the last.
+    branches : sequence of callable
+        The functions to choose from. They return the same structure, shapes and dtypes.
+    *operands : arrays
+        The arguments of the branch that is taken.
 
+    Returns
+    -------
+    array or container of arrays
+        The result of that branch.
+
+    Raises
+    ------
+    ArgumentError
+        If the index is not an integer, there are no branches, or they return different types. A
+        TypeError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> powers = [np.ones_like, lambda x: x, np.square]
@@ -119,21 +161,41 @@ def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], R]], *operands:
 
 @places.at_the_users_line
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
-    """Run `value = body_fun(value)` from `init` as long as `cond_fun(value)` is true; return the
-    last value.
+    """Run `value = body_fun(value)` while `cond_fun(value)` is true; return the last value.
 
-    `value` is an array, a number or a container of them, which keeps its types from step to step.
-    In a recorded function both functions are recorded once, and the generated code is one `while`.
-    Python's `while` is recorded so, too, where its body only computes. Derivatives of any order can
-    be taken; the reverse mode keeps what each step began with. Where the number of steps is known,
-    `tj.fori_loop` needs less memory.
+    Both functions are recorded once, and the generated code is one `while`.
 
-    Under `tj.vmap`, a condition that differs between elements goes on until it holds for none;
-    elements that are done keep their values, and no further step is computed on these.
+    Parameters
+    ----------
+    cond_fun : callable
+        A function of the value that returns a bool or a scalar array.
+    body_fun : callable
+        A function of the value that returns the next value, of the same structure and types.
+    init : array, number, or container of them
+        The first value.
 
-    Raises ArgumentError where `value` changes its structure, a shape or a dtype, naming the leaf,
-    or the condition is no scalar.
+    Returns
+    -------
+    array or container of arrays
+        The value for which `cond_fun` is false.
 
+    Raises
+    ------
+    ArgumentError
+        If the condition is not a scalar, or the value changes its structure, a shape or a dtype.
+        The message names the part that changes. A TypeError.
+
+    Notes
+    -----
+    Python's `while` is recorded in the same way where its body only computes. Derivatives of any
+    order work. Reverse mode keeps the value at the start of each step. `tj.fori_loop` needs less
+    memory where the number of steps is known.
+
+    Under `tj.vmap`, the loop runs until the condition is false for all elements. Elements that are
+    done keep their values.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> def root(a):

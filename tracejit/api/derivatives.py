@@ -31,13 +31,37 @@ def elementwise_grad(
     argnames: Argnames | None = None,
     has_aux: bool = False,
 ) -> Function[..., Any]:
-    """The derivative of each element of the result by the element of the argument in its place,
-    for functions that keep elements apart: the gradient of the sum of the result. With `has_aux`,
-    `f` returns (result, auxiliary) and the answer is (derivative, auxiliary).
+    """Return a function that computes the derivative of each element by itself.
 
-    Answers an array of the argument's shape and dtype. Raises as `grad` does, but for the shape of
-    the result, which may be any.
+    Use it for functions that work on each element by itself. It is the gradient of the sum of the
+    result.
 
+    Parameters
+    ----------
+    f : callable
+        A function of arrays whose result has the shape of the argument.
+    argnums : int or tuple of int, default 0
+        The positions of the arguments to differentiate with respect to.
+    argnames : str or tuple of str, default None
+        The names of these arguments. Give either names or positions.
+    has_aux : bool, default False
+        If True, `f` returns a pair (result, auxiliary). Only the result is differentiated.
+
+    Returns
+    -------
+    Function
+        A function that returns the derivatives: an array of the shape and dtype of the argument.
+        With `has_aux` it returns the pair (derivatives, auxiliary).
+
+    Raises
+    ------
+    GradientError
+        If a chosen argument is not floating. A TypeError.
+    NoGradientError
+        If the result depends on an argument through an operation without a gradient. A LookupError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.elementwise_grad(lambda x: x**2)(np.array([1.0, 2.0]))
@@ -62,14 +86,38 @@ def elementwise_grad(
 def deriv(
     f: Callable[..., Any], argnums: int = 0, *, argnames: str | None = None, has_aux: bool = False
 ) -> Function[..., Any]:
-    """The derivative of the result, of any shape and structure, by one argument that moves as a
-    whole: in forward mode, along ones. With `has_aux`, `f` returns (result, auxiliary) and the
-    answer is (derivative, auxiliary).
+    """Return a function that computes the derivative of `f` with respect to one number.
 
-    Answers an array of the result's shape. Raises GradientError (a TypeError) where several
-    arguments are chosen or the argument is not floating, and NoGradientError (a LookupError) where
-    an operation on the path has no rule.
+    The result may have any shape. This is forward mode along a direction of ones, so an array
+    argument moves as a whole.
 
+    Parameters
+    ----------
+    f : callable
+        A function that returns arrays of any shape.
+    argnums : int, default 0
+        The position of the argument to differentiate with respect to.
+    argnames : str, default None
+        The name of this argument. Give either a name or a position.
+    has_aux : bool, default False
+        If True, `f` returns a pair (result, auxiliary). Only the result is differentiated.
+
+    Returns
+    -------
+    Function
+        A function that returns the derivative, in the structure and shapes of the result. With
+        `has_aux` it returns the pair (derivative, auxiliary).
+
+    Raises
+    ------
+    GradientError
+        If several arguments are chosen, or the argument is not floating. A TypeError.
+    NoGradientError
+        If the result depends on the argument through an operation without a gradient. A
+        LookupError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.deriv(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)

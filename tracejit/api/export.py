@@ -29,29 +29,59 @@ def export(
     overwrite: bool = False,
     **keywords: Any,
 ) -> Path:
-    """Write `f` to `path` as a module that imports NumPy alone, and return the path.
+    """Write `f` to a Python module that imports NumPy alone, and return its path.
 
-    `specs` and `keywords` describe the arguments of `f`: arrays, TensorSpecs, numbers, and
-    containers of them. A number that is passed is an argument of the module; one that is left to
-    its default is part of it, and so is all that `f` reads besides its arguments. The module says
-    what that is. Its `call` takes the arguments of `f` and answers what `f` does, or, with `grad`,
-    what `tj.value_and_grad(f, argnums)` does; what a transform has made is exported as it is. With
-    `check`, `call` raises a TypeError that names the argument where dtype, shape, keys or a fixed
-    value are others; `misfit` says what is wrong without raising. `forward`, `backward` and
-    `value_and_grad` are the bare functions.
+    Parameters
+    ----------
+    f : callable or dict
+        The function. A dict {name: (f, *specs)} writes a package with one function for each name. A
+        list of such tuples gives a function several kernels.
+    *specs : arrays, TensorSpecs, numbers, or containers of them
+        Descriptions of the arguments of `f`. A number that is given is an argument of the module.
+        One that is left to its default becomes a constant.
+    path : str or path
+        The file to write. A package is a folder.
+    grad : bool, default True
+        If True, the module computes the value and the gradient. What a transform such as `tj.grad`
+        returned is exported as it is.
+    check : bool, default True
+        If True, `call` checks its arguments and raises a TypeError that names the wrong one.
+    argnums : int or tuple of int, default 0
+        The positions of the arguments to differentiate with respect to.
+    argnames : str or tuple of str, default None
+        The names of these arguments. Give either names or positions.
+    overwrite : bool, default False
+        If True, replace any file. If False, replace only files that tracejit wrote and nobody
+        edited.
+    **keywords : arrays, TensorSpecs, numbers, or containers of them
+        Descriptions of keyword arguments of `f`.
 
-    Before the module is put in place it is imported and called once, with arguments like these.
-    Beside it are written a stub (`.pyi`) with the shapes, and large constants (`.npz`). `tj.load`
-    reads the module back. Existing files are replaced only where tracejit has written them and
-    nobody has edited them, or with `overwrite`.
+    Returns
+    -------
+    Path
+        The path of the module. Beside it are a stub (`.pyi`) with the shapes, and large constants
+        (`.npz`).
 
-    A dict {name: (f, *specs)}, or of a name with a list of such tuples, becomes a package: a folder
-    whose functions choose the kernel that takes the arguments.
+    Raises
+    ------
+    UnsupportedError
+        If `f` assigns Variables or attributes, writes to its arguments, or calls Python back. A
+        TypeError.
+    GradientError
+        If `grad` is True and the result is not one real number. A TypeError.
+    ExportError
+        If a file is in the way. A FileExistsError.
 
-    Raises UnsupportedError where `f` assigns Variables or attributes, writes to its arguments, or
-    calls Python back, GradientError where `grad` asks for the gradient of what is no number, and
-    ExportError (a FileExistsError) where a file is in the way.
+    Notes
+    -----
+    `module.call` takes the arguments of `f`. `module.misfit` returns the problem with arguments
+    that do not fit, instead of raising. `module.forward`, `backward` and `value_and_grad` are the
+    bare functions. Everything that `f` reads besides its arguments becomes part of the module,
+    which lists it. The module is imported and called once before it is put in place. `tj.load`
+    reads it back.
 
+    Examples
+    --------
     >>> import tempfile
     >>> import numpy as np
     >>> import tracejit as tj
@@ -63,10 +93,9 @@ def export(
     >>> value, gradient = module.call(np.ones(3), np.ones((10, 3)))
     >>> module.call(np.ones(3), np.ones((12, 3)))
     Traceback (most recent call last):
-    TypeError: loss: x has to be an array of dtype float64 and shape (10, 3); it is: ndarray of \
-dtype float64 and shape (12, 3)
+    TypeError: loss: x has to be an array of dtype float64 and shape (10, 3); it is: ndarray of dtype float64 and shape (12, 3)
     >>> folder.cleanup()
-    """
+    """  # noqa: E501
     exporter: Any = importlib.import_module("tracejit.exporting.exporter")
 
     def made(f: Any, specs: Any, keywords: Any, name: str | None = None) -> Any:

@@ -24,17 +24,43 @@ def grad(
     argnames: Argnames | None = None,
     has_aux: bool = False,
 ) -> Function[..., Any]:
-    """The gradient of `f`, which returns one real float.
+    """Return a function that computes the gradient of `f`.
 
-    Answers, for each chosen argument, an array of its shape and dtype (containers of them for
-    containers): the gradient alone for one argument, a tuple for several. Zeros where `f` does
-    not depend on it. With `has_aux`, `f` returns (value, auxiliary) and the answer is (gradient,
-    auxiliary). The gradient with respect to a complex argument z satisfies df = Re(sum(conj(grad)
-    * dz)).
+    It takes the arguments of `f`. Call it as often as you like: `f` is recorded at the first call,
+    and generated NumPy code runs from then on.
 
-    Raises GradientError (a TypeError) where the result is no real scalar or an argument is not
-    floating, and NoGradientError (a LookupError) where an operation on the path has no rule.
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns one real number.
+    argnums : int or tuple of int, default 0
+        The positions of the arguments to differentiate with respect to.
+    argnames : str or tuple of str, default None
+        The names of these arguments. Give either names or positions.
+    has_aux : bool, default False
+        If True, `f` returns a pair (value, auxiliary). Only the value is differentiated.
 
+    Returns
+    -------
+    Function
+        A function that returns the gradient: an array of the shape and dtype of the argument. For a
+        container of arrays it is a container of gradients, and for several arguments a tuple. It is
+        zero where `f` does not depend on an element. With `has_aux` the function returns the pair
+        (gradient, auxiliary).
+
+    Raises
+    ------
+    GradientError
+        If the result is not one real number, or a chosen argument is not floating. A TypeError.
+    NoGradientError
+        If the result depends on an argument through an operation without a gradient. A LookupError.
+
+    Notes
+    -----
+    The gradient g with respect to a complex argument z satisfies df = Re(sum(conj(g) * dz)).
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
@@ -52,15 +78,40 @@ def value_and_grad(
     argnames: Argnames | None = None,
     has_aux: bool = False,
 ) -> Function[..., Any]:
-    """The value of `f` and its gradient, computed together: (value, gradient), as `grad`
-    describes it.
+    """Return a function that computes the value of `f` and its gradient together.
 
-    With `has_aux` the value is (value, auxiliary). Fits scipy.optimize.minimize(..., jac=True):
-    the value is a float, gradients are new contiguous arrays. Raises as `grad` does.
+    It fits `scipy.optimize.minimize(..., jac=True)` as it is.
 
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns one real number.
+    argnums : int or tuple of int, default 0
+        The positions of the arguments to differentiate with respect to.
+    argnames : str or tuple of str, default None
+        The names of these arguments. Give either names or positions.
+    has_aux : bool, default False
+        If True, `f` returns a pair (value, auxiliary). Only the value is differentiated.
+
+    Returns
+    -------
+    Function
+        A function that returns the pair (value, gradient), with the gradient as `grad` returns it.
+        With `has_aux` it returns ((value, auxiliary), gradient). Gradients are new arrays.
+
+    Raises
+    ------
+    GradientError
+        If the result is not one real number, or a chosen argument is not floating. A TypeError.
+    NoGradientError
+        If the result depends on an argument through an operation without a gradient. A LookupError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
-    >>> value, gradient = tj.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    >>> fit = tj.value_and_grad(lambda x: np.sum(x**2))
+    >>> value, gradient = fit(np.array([1.0, 2.0]))
     >>> float(value), gradient
     (5.0, array([2., 4.]))
     """

@@ -27,14 +27,42 @@ def hessian(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Function[..., Any]:
-    """The second derivatives of `f`, which returns one real float: an array of shape
-    (*argument.shape, *argument.shape), for several arguments in their structure, twice.
+    """Return a function that computes the matrix of second derivatives of `f`.
 
-    Forward over reverse; reverse over reverse where a gradient rule of the user's is not linear.
-    With `has_aux`, `f` returns (value, auxiliary) and the answer is (Hessian, auxiliary).
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns one real number.
+    argnums : int or tuple of int, default 0
+        The positions of the arguments to differentiate with respect to.
+    argnames : str or tuple of str, default None
+        The names of these arguments. Give either names or positions.
+    has_aux : bool, default False
+        If True, `f` returns a pair (value, auxiliary). Only the value is differentiated.
+    chunk_size : int, default None
+        The number of rows to compute at once, which bounds the memory. None takes all.
 
-    Raises as `jacobian` does, and GradientError where the result is no real scalar.
+    Returns
+    -------
+    Function
+        A function that returns an array of shape (*argument.shape, *argument.shape). For several
+        arguments or containers it returns their structure, twice. With `has_aux` it returns the
+        pair (Hessian, auxiliary).
 
+    Raises
+    ------
+    GradientError
+        If the result is not one real number, or a chosen argument is not floating. A TypeError.
+    NoGradientError
+        If the result depends on an argument through an operation without a gradient. A LookupError.
+
+    Notes
+    -----
+    The gradient is differentiated in forward mode. It is differentiated in reverse mode where a
+    custom gradient is not linear in its cotangent.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.hessian(lambda x: x[0] * x[1] ** 2)(np.array([3.0, 2.0]))

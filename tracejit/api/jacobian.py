@@ -32,22 +32,50 @@ def jacobian(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Function[..., Any]:
-    """The derivatives of every element of the result by every element of an argument: an array of
-    shape (*result.shape, *argument.shape) and the dtype of the argument, in the structure of the
-    result, and in that of the chosen arguments. Zeros where one does not depend on the other.
+    """Return a function that computes the Jacobian: every result element by every argument element.
 
-    One batched pass: in forward mode over the elements of the arguments, in reverse mode over those
-    of the result; "auto" takes the fewer, forward mode where they are as many. `chunk_size` bounds
-    how many at once, and so the memory. With `has_aux`, `f` returns (result, auxiliary) and the
-    answer is (Jacobian, auxiliary).
+    All rows or columns are computed in one batched pass, with no Python loop.
 
-    In reverse mode a row is what `vjp` answers for the cotangent 1, which "auto" takes where
-    something is complex; forward mode refuses complex arguments.
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns arrays of any shape.
+    argnums : int or tuple of int, default 0
+        The positions of the arguments to differentiate with respect to.
+    mode : {"auto", "fwd", "rev"}, default "auto"
+        Forward mode goes over the elements of the arguments, reverse mode over those of the result.
+        "auto" takes whichever has fewer elements, and forward mode for a tie.
+    argnames : str or tuple of str, default None
+        The names of the arguments. Give either names or positions.
+    has_aux : bool, default False
+        If True, `f` returns a pair (result, auxiliary). Only the result is differentiated.
+    chunk_size : int, default None
+        The number of rows or columns to compute at once, which bounds the memory. None takes all.
 
-    Raises GradientError (a TypeError) where an argument is not floating, NoGradientError (a
-    LookupError) where an operation on the path has no rule, and RuleTypeError (a TypeError) where
-    forward mode meets a custom gradient that is not linear: "auto" then goes in reverse.
+    Returns
+    -------
+    Function
+        A function that returns an array of shape (*result.shape, *argument.shape), in the structure
+        of the result and then of the arguments. With `has_aux` it returns the pair (Jacobian,
+        auxiliary).
 
+    Raises
+    ------
+    GradientError
+        If a chosen argument is not floating. A TypeError.
+    NoGradientError
+        If the result depends on an argument through an operation without a gradient. A LookupError.
+    RuleTypeError
+        If a custom gradient is not linear and `mode` is "fwd". "auto" uses reverse mode. A
+        TypeError.
+
+    Notes
+    -----
+    Forward mode refuses complex arguments, so "auto" uses reverse mode for them. There, a row is
+    the result of the pullback of `vjp` for the cotangent 1.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
@@ -97,8 +125,37 @@ def jacrev(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Function[..., Any]:
-    """`jacobian` in reverse mode: for arguments larger than results. Raises as it does.
+    """Return a function that computes the Jacobian in reverse mode.
 
+    Use it where the argument has more elements than the result.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns arrays of any shape.
+    argnums : int or tuple of int, default 0
+        The positions of the arguments to differentiate with respect to.
+    argnames : str or tuple of str, default None
+        The names of these arguments. Give either names or positions.
+    has_aux : bool, default False
+        If True, `f` returns a pair (result, auxiliary). Only the result is differentiated.
+    chunk_size : int, default None
+        The number of rows to compute at once, which bounds the memory. None takes all.
+
+    Returns
+    -------
+    Function
+        A function that returns the Jacobian as `jacobian` does.
+
+    Raises
+    ------
+    GradientError
+        If a chosen argument is not floating. A TypeError.
+    NoGradientError
+        If the result depends on an argument through an operation without a gradient. A LookupError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.jacrev(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
@@ -119,9 +176,39 @@ def jacfwd(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Function[..., Any]:
-    """`jacobian` in forward mode: for results larger than arguments. Raises as it does, and refuses
-    complex arguments.
+    """Return a function that computes the Jacobian in forward mode.
 
+    Use it where the result has more elements than the argument.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns arrays of any shape.
+    argnums : int or tuple of int, default 0
+        The positions of the arguments to differentiate with respect to.
+    argnames : str or tuple of str, default None
+        The names of these arguments. Give either names or positions.
+    has_aux : bool, default False
+        If True, `f` returns a pair (result, auxiliary). Only the result is differentiated.
+    chunk_size : int, default None
+        The number of columns to compute at once, which bounds the memory. None takes all.
+
+    Returns
+    -------
+    Function
+        A function that returns the Jacobian as `jacobian` does.
+
+    Raises
+    ------
+    GradientError
+        If a chosen argument is complex or not floating. A TypeError.
+    NoGradientError
+        If the result depends on an argument through an operation without a gradient. A LookupError.
+    RuleTypeError
+        If a custom gradient is not linear in its cotangent. A TypeError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.jacfwd(lambda t: np.stack([t, t**2, t**3]))(2.0)

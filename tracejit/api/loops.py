@@ -56,26 +56,46 @@ def scan(
 ) -> tuple[Any, Any]:
     """Run `carry, y = f(carry, x)` for each x in `xs`; return the last carry and all y, stacked.
 
-    `init`, `xs`, the carry and y are arrays, numbers or containers of them. Elements of `xs` are
-    taken along the first axis of each array. Without `xs`, x is None and `length` says how many
-    steps there are. In `reverse`, steps run from the last element to the first, and y of each step
-    is stacked in the place of its x.
+    The body is recorded once. The generated code and the first call do not grow with the number of
+    steps.
 
-    In a recorded function the body is recorded once: recording, generated code and first call do
-    not grow with the number of steps. The carry keeps its types from step to step; a Python number
-    in `init` takes the type that `f` gives it.
+    Parameters
+    ----------
+    f : callable
+        A function of the carry and one element that returns the next carry and a result.
+    init : array, number, or container of them
+        The first carry. The carry keeps its structure, shapes and dtypes from step to step.
+    xs : array or container of arrays, default None
+        The elements, taken along the first axis. Without it, each x is None.
+    length : int, default None
+        The number of steps. It is needed where there is no `xs`.
+    reverse : bool, default False
+        If True, steps run from the last element to the first. Each y is stacked where its x was.
+    unroll : int or bool, default 1
+        The number of steps in each round of the generated loop. True unrolls the whole loop.
+    checkpoint : int or bool, default None
+        The values that are kept for the reverse pass. None lets a cost model choose. True keeps
+        only the carry of each step, and a number n the carry of each n-th step. The rest is
+        computed again.
 
-    With `unroll`, each round of the generated loop makes so many steps, or all where it is True.
+    Returns
+    -------
+    tuple
+        The pair (carry, ys): the last carry, and all results stacked along a new first axis.
 
-    `checkpoint` says what the reverse pass finds of the forward steps. None lets a cost model
-    choose which values are kept. With True, only the carry is kept, for each step, and the rest of
-    the step is computed again. With a number n, the carry is kept for each n-th step, and n steps
-    at a time are computed again: for T steps with n near the square root of T, memory grows as the
-    square root of T, for one more forward pass.
+    Raises
+    ------
+    ArgumentError
+        If arrays in `xs` differ in length, an option is not a positive number, or the carry changes
+        its structure, a shape or a dtype. The message names the part that changes. A TypeError.
 
-    Raises ArgumentError where `unroll` or `checkpoint` is no positive number, arrays differ in
-    length, or the carry changes its structure, a shape or a dtype, naming the leaf.
+    Notes
+    -----
+    For T steps, `checkpoint` near the square root of T makes memory grow as the square root of T.
+    It costs one more forward pass. A Python number in `init` takes the type that `f` gives it.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> def running(total, x):
@@ -116,15 +136,35 @@ def scan(
 
 @places.at_the_users_line
 def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any) -> Any:
-    """Run `value = body(i, value)` for i from `lower` to `upper` - 1, from `init`; return the last.
+    """Run `value = body(i, value)` for i from `lower` to `upper` - 1; return the last value.
 
-    `value` is an array, a number or a container of them, which keeps its types from step to step.
-    In a recorded function the body is recorded once, with i as a Python int that is being recorded:
-    use it in arithmetic and as an index.
+    The body is recorded once.
 
-    Raises ArgumentError where the bounds are no integers, or `value` changes its structure, a shape
-    or a dtype, naming the leaf.
+    Parameters
+    ----------
+    lower : int
+        The first i.
+    upper : int
+        The end of the range, which is not part of it.
+    body : callable
+        A function of i and the value that returns the next value. i is a recorded integer: use it
+        in arithmetic and as an index.
+    init : array, number, or container of them
+        The first value. It keeps its structure, shapes and dtypes from step to step.
 
+    Returns
+    -------
+    array or container of arrays
+        The value after the last step.
+
+    Raises
+    ------
+    ArgumentError
+        If the bounds are not integers, or the value changes its structure, a shape or a dtype. The
+        message names the part that changes. A TypeError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.fori_loop(0, 4, lambda i, x: x * (i + 1), np.ones(2))

@@ -34,9 +34,20 @@ from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 
 def stop_gradient(x: Any) -> Any:
-    """`x` itself, through which no gradient flows; `x` is an array or a container of arrays, and so
-    is the answer, of the same shapes and dtypes. A Variable is read.
+    """Return `x`, and treat it as a constant when differentiating.
 
+    Parameters
+    ----------
+    x : array, number, Variable, or container of them
+        The values.
+
+    Returns
+    -------
+    array or container of arrays
+        The same values. No gradient flows through them.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> float(tj.grad(lambda x: x * tj.stop_gradient(x))(3.0))
@@ -86,21 +97,41 @@ def _name(f: Callable[..., Any]) -> str:
 
 
 def custom_gradient(f: Any = None) -> Any:
-    """A function whose gradient is the rule it returns: `f(*x) -> (y, grad_fn)`.
+    """Give a function a gradient of your own: it returns its result and a gradient function.
 
-    `grad_fn(*dy)` takes one cotangent per array in `y` and returns one gradient per array in `x`
-    (None where there is none): a sequence, or a container like the arguments. A gradient has its
-    argument's shape exactly; a Python number is broadcast to it. The body of `f` is never
-    differentiated, the rule can be, again and again. Arguments are bound by the signature of `f`:
-    arrays, Tensors and Variables are inputs, by position or keyword; Python numbers are not.
+    Parameters
+    ----------
+    f : callable, default None
+        A function `f(*xs)` that returns `(y, grad_fn)`. `grad_fn(*dys)` takes one cotangent for
+        each array in `y`. It returns one gradient for each array in `xs`, or None for no gradient.
 
-    Where `f` reads trainable Variables that are no arguments, the rule takes them by the keyword
-    `variables`, in order of first read, and returns a pair `(grad_xs, grad_vars)`.
+    Returns
+    -------
+    callable
+        A function that returns `y`.
 
-    Raises RuleError (a ValueError) or RuleTypeError (a TypeError), naming `f` and the argument,
-    where the rule's answer does not fit. Differs from TensorFlow's: the rule is always what is
-    used, also in forward mode and where only what `f` closes over is watched.
+    Raises
+    ------
+    RuleError
+        If `grad_fn` returns the wrong number of gradients, or a wrong shape. A ValueError.
+    RuleTypeError
+        If `grad_fn` or `f` returns the wrong kind of thing. A TypeError.
 
+    Notes
+    -----
+    The inside of `f` is never differentiated. `grad_fn` is, for gradients of higher order.
+
+    A gradient has exactly the shape of its argument. A Python number is broadcast to it. Arrays,
+    Tensors and Variables among the arguments have gradients, by position or keyword. Python numbers
+    do not.
+
+    If `f` reads trainable Variables that are not arguments, `grad_fn` takes them as the keyword
+    `variables`, in the order of their first read. It then returns a pair `(grad_xs, grad_vars)`.
+
+    Unlike in TensorFlow, the rule is used in every mode, and also if only Variables are watched.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> @tj.custom_gradient
@@ -157,13 +188,29 @@ def custom_gradient(f: Any = None) -> Any:
 
 
 def grad_pass_through(f: Any) -> Any:
-    """`f` in the forward direction, the identity backward: the straight-through estimator.
+    """Return a function with the values of `f` and the gradient of the identity.
 
-    The results of `f` match its array arguments one to one, in count and shape; each result's
-    cotangent goes to the argument in the same place. Variables that `f` reads get no gradient.
-    `f` may be a method with an effect, such as a Variable's `assign`. Raises RuleError (a
-    ValueError) at the call where results and arguments do not match.
+    This is the straight-through estimator, for rounding and other steps.
 
+    Parameters
+    ----------
+    f : callable
+        A function whose results match its array arguments one to one, in number and shape. It may
+        be a method with an effect, such as the `assign` of a Variable.
+
+    Returns
+    -------
+    callable
+        A function with the values of `f`. The cotangent of each result becomes the gradient of the
+        argument in the same place. Variables that `f` reads get no gradient.
+
+    Raises
+    ------
+    RuleError
+        If results and arguments do not match. The call raises it. A ValueError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.grad(lambda x: np.sum(tj.grad_pass_through(np.round)(x) ** 2))(np.array([0.6, 2.2]))
@@ -193,16 +240,34 @@ def grad_pass_through(f: Any) -> Any:
 
 
 def recompute_grad(f: Any) -> Any:
-    """`f`, whose intermediate values are not kept for the gradient but computed again there.
+    """Return `f` with less memory in its gradient: values inside are computed again, not kept.
 
-    The same numbers to the last bit, for less memory and one more run of `f`: of its statements, in
-    the backward code of a recorded function; of `f` itself under an eager tape. What `f` closes
-    over, Variables and keyword arguments have their gradients. The second run sees the values of
-    Variables and the random numbers of the first, and repeats no assignment.
+    The results are the same to the last bit. The price is one more run of `f`. `tj.checkpoint` is
+    another name for it.
 
-    Raises RecomputeError (a RuntimeError) under an eager tape where the second run does not do what
-    the first did.
+    Parameters
+    ----------
+    f : callable
+        A function of arrays. It may read Variables and take keyword arguments.
 
+    Returns
+    -------
+    callable
+        A function with the values and the gradients of `f`.
+
+    Raises
+    ------
+    RecomputeError
+        If the second run of `f` does something else than the first. Only eager tapes run `f` again;
+        recorded functions run its statements. A RuntimeError.
+
+    Notes
+    -----
+    Arguments, Variables and all that `f` closes over have their gradients. The second run sees the
+    Variables and the random numbers of the first, and makes no assignment twice.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> block = tj.recompute_grad(lambda x: np.tanh(np.sin(x)))

@@ -79,11 +79,26 @@ class Generator(Methods):
 
 
 def default_rng(seed: Any = None) -> Generator:
-    """A generator like np.random.default_rng(seed), which recorded functions may capture.
+    """Return a generator like `np.random.default_rng(seed)` that recorded functions may capture.
 
-    In a function that is recorded, it is made anew at each call, and `seed` is None, an integer or
-    integers, which may be recorded; a BitGenerator, as always, is shared and not made anew.
+    Parameters
+    ----------
+    seed : int, sequence of int, BitGenerator, or None, default None
+        The seed. Inside a recorded function it may be recorded, and is None or integers.
 
+    Returns
+    -------
+    Generator
+        NumPy's generator, with the same methods and the same numbers. Inside a recorded function it
+        is made anew at each call. One from a BitGenerator goes on.
+
+    Raises
+    ------
+    TypeError
+        If `seed` is not one of these, as NumPy does.
+
+    Examples
+    --------
     >>> import tracejit as tj
     >>> rng = tj.random.default_rng(0)
     >>> rng.normal(size=2)

@@ -158,14 +158,31 @@ def primitive(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 @places.at_the_users_line
 def primitive(f: Any = None, *, result: Any = None) -> Any:
-    """`f` as one operation, called with plain arrays and never looked into.
+    """Make a function one operation, which runs as it is and is never looked into.
 
-    So it may be anything: compiled code, a loop over elements, a call of another library. It must
-    be pure: it may be called again, or not at all where nothing needs its result. `result` is a
-    TensorSpec, or a container of them; without it, `f` is called once with ones to see what it
-    returns. Its gradient is the rule that `register_gradient(f)` gives it; without one,
-    differentiating through it is a NoGradientError (a LookupError).
+    It may be anything: compiled code, a solver, a loop over elements, a call of another library.
 
+    Parameters
+    ----------
+    f : callable, default None
+        The function. It is called with plain arrays and must be pure: tracejit may call it again,
+        or not at all where nothing needs its result.
+    result : TensorSpec or container of them, default None
+        The shapes and dtypes of the result. Without it, `f` is called once with ones to find out.
+
+    Returns
+    -------
+    callable
+        The operation. `tj.register_gradient` gives it a gradient.
+
+    Raises
+    ------
+    NoGradientError
+        If it is differentiated and has no gradient. The call of the gradient raises it. A
+        LookupError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> @tj.primitive
@@ -186,19 +203,37 @@ def primitive(f: Any = None, *, result: Any = None) -> Any:
 
 @places.at_the_users_line
 def register_gradient(function: Any) -> Callable[[RuleT], RuleT]:
-    """Give `function` a gradient rule, for the whole process: a primitive, or a function of NumPy's
-    (or a ufunc) that has none. One that tracejit does not record becomes a primitive.
+    """Give a function a gradient, for the whole process.
 
-    The rule is called as rule(op, *dys) with one cotangent per result, and answers one gradient per
-    array argument: its shape exactly, or None. `op.inputs` and `op.outputs` are its arrays,
-    `op.params` its other arguments (of a primitive: {"args": ..., "kwargs": ...}, with None for
-    arrays). The rule is differentiable itself.
+    Parameters
+    ----------
+    function : callable
+        A `tj.primitive`, or a function of NumPy that has no gradient. A function that tracejit does
+        not record becomes a primitive.
 
-    Raises RegisteredError (a KeyError) where the function has a rule already, NotAnOpError (a
-    TypeError) for what cannot have one.
+    Returns
+    -------
+    callable
+        A decorator for the rule. The rule is called as `rule(op, *dys)`, with one cotangent for
+        each result. It returns one gradient for each array argument: of exactly its shape, or None.
 
-    Differs from TensorFlow's: it takes the function, not the name of an op.
+    Raises
+    ------
+    RegisteredError
+        If the function has a gradient already. A KeyError.
+    NotAnOpError
+        If it cannot have one. A TypeError.
 
+    Notes
+    -----
+    `op.inputs` and `op.outputs` are the arrays. `op.params` are the other arguments. For a
+    primitive they are {"args": ..., "kwargs": ...}, with None for each array. The rule is itself
+    differentiable.
+
+    Unlike in TensorFlow, it takes the function, not the name of an operation.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> @tj.primitive
@@ -230,11 +265,27 @@ def register_gradient(function: Any) -> Callable[[RuleT], RuleT]:
 
 @places.at_the_users_line
 def no_gradient(function: Any) -> None:
-    """Declare, for the whole process, that nothing flows through `function`: a primitive, or a
-    function of NumPy's without a rule. Its results are unconnected.
+    """Declare for the whole process that no gradient flows through a function.
 
-    Raises as `register_gradient` does.
+    Parameters
+    ----------
+    function : callable
+        A `tj.primitive`, or a function of NumPy that has no gradient.
 
+    Returns
+    -------
+    None
+        From now on its results are constants when differentiating.
+
+    Raises
+    ------
+    RegisteredError
+        If the function has a gradient already. A KeyError.
+    NotAnOpError
+        If it cannot have one. A TypeError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> @tj.primitive

@@ -87,16 +87,36 @@ def _given(given: Any, like: Any, recording: Recorder, row: str, call: str) -> A
 
 @places.at_the_users_line
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
-    """The result of f(*primals) and its derivative when the primals move along `tangents`.
+    """Compute f(*primals) and its derivative along `tangents`, in forward mode.
 
-    `primals` is a tuple or list of arguments, `tangents` one of their structure and shapes; what is
-    neither is the only argument. Answers (result, tangent), with `has_aux`, where `f` returns
-    (result, auxiliary), (result, tangent, auxiliary).
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns arrays of any shape.
+    primals : tuple or list
+        The arguments of `f`. Anything else is the only argument.
+    tangents : tuple or list
+        The directions in which the arguments move, in the structure and shapes of `primals`.
+    has_aux : bool, default False
+        If True, `f` returns a pair (result, auxiliary). Only the result is differentiated.
 
-    Raises SeedError (a ValueError) for tangents that do not fit, GradientError (a TypeError) where
-    a primal is not floating, and NoGradientError (a LookupError) where an operation on the path has
-    no rule.
+    Returns
+    -------
+    tuple
+        The pair (result, tangent), where the tangent has the structure and shapes of the result.
+        With `has_aux` it is (result, tangent, auxiliary).
 
+    Raises
+    ------
+    SeedError
+        If `tangents` does not fit `primals`. A ValueError.
+    GradientError
+        If an argument is not floating. A TypeError.
+    NoGradientError
+        If the result depends on an argument through an operation without a gradient. A LookupError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.jvp(np.sin, (0.0,), (2.0,))
@@ -126,13 +146,40 @@ def _jvp(f: Any, transform: str, primals: Any, tangents: Any, has_aux: bool = Fa
 def linearize(
     f: Callable[[Unpack[Ts]], R], *primals: Unpack[Ts]
 ) -> tuple[R, Callable[[Unpack[Ts]], R]]:
-    """The result of f(*primals), and the function that takes tangents of the primals to that of
-    the result.
+    """Compute f(*primals), and return the function that maps tangents to its derivative.
 
-    The function can be called again and again. It keeps of the primals, and of what was computed,
-    what it needs, as it is now, and computes no value again, unless a tape records it, it is part
-    of a recorded function, or a gradient rule has effects. Raises as `jvp` does.
+    Use it for many directions at one point: each call costs only the derivative.
 
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns arrays of any shape.
+    *primals : arrays
+        The arguments of `f`.
+
+    Returns
+    -------
+    tuple
+        The pair (result, push). `push(*tangents)` takes one tangent for each argument and returns
+        the tangent of the result.
+
+    Raises
+    ------
+    SeedError
+        If the tangents do not fit the arguments. `push` raises it. A ValueError.
+    GradientError
+        If an argument is not floating. A TypeError.
+    NoGradientError
+        If the result depends on an argument through an operation without a gradient. A LookupError.
+
+    Notes
+    -----
+    `push` keeps copies of the arguments and of the values it needs, so later writes to your arrays
+    change nothing. It computes the values again in three cases: under a tape, inside a recorded
+    function, and where a gradient rule has side effects.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> y, push = tj.linearize(np.square, 3.0)
@@ -258,19 +305,45 @@ def _seeds(
 
 @places.at_the_users_line
 def vjp(f: Callable[[Unpack[Ts]], Any], *primals: Unpack[Ts], has_aux: bool = False) -> Any:
-    """The result of f(*primals), and the pullback: the function that takes a cotangent of the
-    result, in its structure and shapes, to a tuple of those of the primals.
+    """Compute f(*primals), and return the function that maps cotangents back to the arguments.
 
-    The pullback can be called again and again. It keeps of the primals, and of what was computed,
-    what it needs, as it is now, and computes nothing again, unless a tape records it, it is part of
-    a recorded function, or a gradient rule has effects. A result that is not floating has no
-    cotangent: None, or anything. With `has_aux`, where `f` returns (result, auxiliary), answers
-    (result, pullback, auxiliary).
+    This is reverse mode for results of any shape. Each call of the pullback costs only the
+    derivative.
 
-    Raises GradientError (a TypeError) where a primal is not floating; the pullback raises SeedError
-    (a ValueError) for cotangents that do not fit, and NoGradientError (a LookupError) where an
-    operation on the path has no rule.
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns arrays of any shape.
+    *primals : arrays
+        The arguments of `f`.
+    has_aux : bool, default False
+        If True, `f` returns a pair (result, auxiliary). Only the result is differentiated.
 
+    Returns
+    -------
+    tuple
+        The pair (result, pullback), or (result, pullback, auxiliary) with `has_aux`. `pullback`
+        takes a cotangent in the structure and shapes of the result. It returns a tuple with one
+        gradient for each argument.
+
+    Raises
+    ------
+    GradientError
+        If an argument is not floating. A TypeError.
+    SeedError
+        If the cotangent does not fit the result. The pullback raises it. A ValueError.
+    NoGradientError
+        If the result depends on an argument through an operation without a gradient. A LookupError.
+
+    Notes
+    -----
+    A result that is not floating has no cotangent: pass None for it. The pullback keeps copies of
+    the arguments and of the values it needs, so later writes to your arrays change nothing. It
+    computes the values again in three cases: under a tape, inside a recorded function, and where a
+    gradient rule has side effects.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> y, pullback = tj.vjp(np.multiply, 2.0, 5.0)
@@ -308,13 +381,40 @@ def _pull_back(
 
 @places.at_the_users_line
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
-    """The Hessian of `f`, which returns one real float, times `tangents`, in the structure of the
-    primals: a tuple or list of arguments, or the only argument.
+    """Compute the Hessian of `f` times `tangents`, without building the Hessian.
 
-    Forward over reverse, about the work of two gradients; reverse over reverse where a gradient
-    rule of the user's is not linear. Raises as `jvp` does, and GradientError
-    where the result is no real scalar.
+    It costs about two gradients, whatever the size of the arguments.
 
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns one real number.
+    primals : tuple or list
+        The arguments of `f`. Anything else is the only argument.
+    tangents : tuple or list
+        The vector to multiply with, in the structure and shapes of `primals`.
+
+    Returns
+    -------
+    array or tuple of arrays
+        The product, in the structure and shapes of `primals`.
+
+    Raises
+    ------
+    SeedError
+        If `tangents` does not fit `primals`. A ValueError.
+    GradientError
+        If the result is not one real number, or an argument is not floating. A TypeError.
+    NoGradientError
+        If the result depends on an argument through an operation without a gradient. A LookupError.
+
+    Notes
+    -----
+    The gradient is differentiated in forward mode. It is differentiated in reverse mode where a
+    custom gradient is not linear in its cotangent.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.hvp(lambda x: np.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 1.0]))

@@ -28,18 +28,40 @@ from tracejit.trace.tensor.tensor import TENSORS, Tensor
 @remembered
 @recallable
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function[..., Any]:
-    """`f` for every element of a batch at once.
+    """Return a function that computes `f` for every element of a batch at once.
 
-    `in_axes` says which axis of each argument the batch is along: a number, None for an argument
-    that is the same for all elements, or one for each positional argument; inside containers a
-    container of them, or one for all. Keyword arguments have the batch along axis 0; what is no
-    array or number (a string, None, a generator) is the same for all elements. `out_axes` says
-    where the batch goes in the results. Where `f` draws random numbers, every element draws its
-    own.
+    The generated code is vectorised NumPy: there is no loop over the batch.
 
-    Raises ArgumentError where sizes of the batch differ or none is given, and UnsupportedError
-    where `f` assigns Variables or calls back.
+    Parameters
+    ----------
+    f : callable
+        A function of one element of the batch.
+    in_axes : int, None, or tuple of them, default 0
+        The batch axis of each positional argument: one number for all, or one for each. None marks
+        an argument that all elements share. Inside a container, use a container of numbers.
+    out_axes : int or container of int, default 0
+        The axis along which results are stacked.
 
+    Returns
+    -------
+    Function
+        A function that takes and returns whole batches.
+
+    Raises
+    ------
+    ArgumentError
+        If the arguments have batches of different sizes, or no argument has a batch. A TypeError.
+    UnsupportedError
+        If `f` assigns a Variable or calls `tj.callback`. A TypeError.
+
+    Notes
+    -----
+    Keyword arguments have their batch along axis 0. All elements share arguments that are neither
+    arrays nor numbers, such as strings and None. If `f` draws random numbers, each element draws
+    its own.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> dots = tj.vmap(lambda x, w: x @ w, in_axes=(0, None))

@@ -20,27 +20,68 @@ def folder_of_kernels() -> Path | None:
 
 
 def entries() -> list[StoredKernel]:
-    """Every kernel in the cache, sorted by name, as a record: `name`, `function`, `key`,
-    `signature`, `path`, `bytes`, `mtime` (the last use, to the day) and `intact`.
+    """Return a record of every kernel in the cache, sorted by name.
 
-    Each is read and verified; none is run. Empty, with one `CacheWarning`, where the folder cannot
-    be trusted.
+    Each file is read and verified. None is run.
+
+    Returns
+    -------
+    list of StoredKernel
+        Records with the fields `name`, `function`, `key`, `signature`, `path`, `bytes`, `mtime`
+        (the day of the last use) and `intact`. The list is empty, with a CacheWarning, if the
+        folder cannot be trusted.
+
+    Examples
+    --------
+    >>> import tracejit as tj
+    >>> names = [kernel.name for kernel in tj.cache.entries()]
     """
     return _store().entries()
 
 
 def prune(max_bytes: int | None = None, max_age: float | timedelta | None = None) -> int:
-    """Delete the kernels not used for `max_age`, in seconds or as a timedelta, then those longest
-    unused beyond `max_bytes`; return how many.
+    """Delete kernels that were not used for a long time, and return their number.
 
-    What interrupted processes have left goes, too. A kernel that is needed again is made again.
+    A kernel that is needed again is made again.
+
+    Parameters
+    ----------
+    max_bytes : int, default None
+        The most bytes to keep. The kernels that were unused for longest are deleted first.
+    max_age : float or timedelta, default None
+        The longest time without use, in seconds or as a timedelta.
+
+    Returns
+    -------
+    int
+        The number of kernels that were deleted.
+
+    Examples
+    --------
+    >>> import tracejit as tj
+    >>> tj.cache.prune(max_age=10 * 365 * 24 * 3600.0)
+    0
     """
     age = max_age.total_seconds() if isinstance(max_age, timedelta) else max_age
     return _store().prune(max_bytes, age)
 
 
 def clear() -> int:
-    """Delete every kernel in the cache, and no other file; return how many."""
+    """Delete every kernel in the cache, and no other file.
+
+    Returns
+    -------
+    int
+        The number of kernels that were deleted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tracejit as tj
+    >>> with tempfile.TemporaryDirectory() as folder, tj.config(cache_dir=folder):
+    ...     tj.cache.clear()
+    0
+    """
     return _store().clear()
 
 

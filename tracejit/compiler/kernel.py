@@ -63,11 +63,13 @@ class MadeFrom(NamedTuple):
 
 
 class Kernel:
-    """A generated module: its text, its functions, its file.
+    """A generated module: its text, its functions and its file.
 
-    `forward`, `backward` and `value_and_grad` are the module's functions: they take the arrays of
-    the signature in order, check nothing and copy no residual.
+    `forward`, `backward` and `value_and_grad` are the functions of the module. They take the arrays
+    of the signature in order, and check nothing.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> square = tj.value_and_grad(lambda x: np.sum(np.sin(x)))
@@ -104,43 +106,53 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """The name it is imported by: from tracejit.kernels import NAME."""
+        """The name to import it by: `from tracejit.kernels import NAME`."""
         return self.module.__name__.rpartition(".")[2]
 
     @property
     def graph(self) -> Graph:
-        """The graph after differentiation and before any pass; prints as text."""
+        """The recorded graph, after differentiation and before any pass. It prints as text."""
         if self._graph is None:
             raise AttributeError(f"{self.name} was loaded as text, which holds no graph")
         return self._graph
 
     @property
     def source(self) -> Source:
-        """The text of the module, a str; a notebook shows it highlighted."""
+        """The text of the module. A notebook shows it highlighted."""
         return Source(self.module.__source__)
 
     @property
     def path(self) -> Path | None:
-        """The file of the module; None while it is in memory only."""
+        """The file of the module, or None if it is only in memory."""
         path = Path(self.module.__file__ or "")
         return path if path.is_file() else None
 
     @property
     def key(self) -> str:
-        """The SHA-256 over everything the text depends on, as 64 hex digits."""
+        """The SHA-256 hash of everything that the text depends on, as 64 hex digits."""
         return key_of(self.source) or ""
 
     @property
     def signature(self) -> Mapping[str, Any]:
-        """Inputs, outputs, gradient and residuals with their types: the module's SIGNATURE."""
+        """The types of inputs, outputs, gradients and residuals."""
         signature: Mapping[str, Any] = self.module.SIGNATURE
         return signature
 
     def residuals(self) -> dict[str, str]:
-        """The residuals that forward hands to backward: their types, by name.
+        """Return the types of the values that `forward` keeps for `backward`.
 
-        Raises AttributeError where the kernel computes the value alone.
+        Returns
+        -------
+        dict
+            The type of each residual, by name.
 
+        Raises
+        ------
+        AttributeError
+            If the kernel computes no gradient.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> slope = tj.grad(lambda x: np.sum(np.tanh(x)))
@@ -151,18 +163,18 @@ class Kernel:
 
     @property
     def forward(self) -> Callable[..., Any]:
-        """forward(*arrays): the result; with residuals where the kernel has a backward."""
+        """The function `forward(*arrays)`: the result, and residuals if there is a backward."""
         return self._functions["forward"]
 
     @property
     def backward(self) -> Callable[..., Any]:
-        """backward(residuals, out_bar=1.0): the gradients."""
+        """The function `backward(residuals, out_bar=1.0)`. It returns the gradients."""
         self._gradient_part("gradient")
         return self._functions["backward"]
 
     @property
     def value_and_grad(self) -> Callable[..., Any]:
-        """value_and_grad(*arrays): the result and the gradients."""
+        """The function `value_and_grad(*arrays)`. It returns the result and the gradients."""
         self._gradient_part("gradient")
         return self._functions["value_and_grad"]
 
@@ -172,15 +184,25 @@ class Kernel:
         return self._graph.files if self._graph is not None else {}
 
     def checked(self, results_only: bool = False) -> Kernel:
-        """This kernel with every operation checked: it stops at the first nan or infinity that is
-        computed from finite numbers, and answers the same bits otherwise.
+        """Return a copy of this kernel that stops at the first nan or infinity.
 
-        The NonFiniteError, a FloatingPointError, names the user's line, the generated line and the
-        ranges of the operands; of a gradient it says that the value was finite. An argument that is
-        not finite is named where it has reached a result. With `results_only` a value that no
-        result depends on may be anything: one that np.where leaves out, say. `tj.debug_nans`
-        checks all kernels.
+        The copy raises an error where a value that is not finite is computed from finite numbers.
+        Otherwise it returns the same bits. `tj.debug_nans` checks all kernels.
 
+        Parameters
+        ----------
+        results_only : bool, default False
+            If True, allow nan and infinity in values that no result depends on, such as those that
+            `np.where` leaves out.
+
+        Returns
+        -------
+        Kernel
+            The checked kernel. It raises NonFiniteError, a FloatingPointError, with your line, the
+            generated line and the ranges of the operands.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> kernel = tj.function(lambda x: np.sqrt(x)).kernel(np.ones(3))
@@ -192,14 +214,35 @@ class Kernel:
         return Kernel(module, self._graph, 1)
 
     def profile(self, *arrays: Any, repeat: int = 5, function: str | None = None) -> Profile:
-        """Time each line in one call of `function` (forward, backward or value_and_grad, which is
-        the default where there is one) with the arrays that `forward` takes.
+        """Measure the time of each line in one call.
 
-        The fastest of `repeat` calls counts. `Profile.lines` has a record for each of the user's
-        lines: place, text, seconds, bytes written, calls and share; `Profile.generated` has
-        seconds, bytes and calls of each generated line, by number. It prints as a table. Tiles run
-        in turn on one thread, and a callback is called as often as the kernel.
+        Parameters
+        ----------
+        *arrays : arrays
+            The arrays that `forward` takes.
+        repeat : int, default 5
+            The number of calls. The fastest one counts.
+        function : str, default None
+            The function to call: "forward", "backward" or "value_and_grad". None takes
+            `value_and_grad` if there is one, and `forward` otherwise.
 
+        Returns
+        -------
+        Profile
+            A record that prints as a table. `lines` has one entry for each of your lines,
+            `generated` one for each generated line.
+
+        Raises
+        ------
+        AttributeError
+            If `function` is a part of the gradient and the kernel computes none.
+
+        Notes
+        -----
+        Tiles run one after the other on one thread. A callback is called as often as the kernel.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> kernel = tj.grad(lambda x: np.sum(x * x)).kernel(np.ones(3))
@@ -214,10 +257,22 @@ class Kernel:
         return found
 
     def debug(self, *arrays: Any, function: str | None = None) -> Any:
-        """Call `function` (value_and_grad where there is one, else forward) in pdb, which stops at
-        its first generated line; return what it returns.
+        """Call the kernel in pdb, which stops at its first generated line.
 
-        `tj.set_trace()` is for a call of the compiled function itself: one `step` leads there.
+        `tj.set_trace` does this for a call of the compiled function itself.
+
+        Parameters
+        ----------
+        *arrays : arrays
+            The arrays that the function takes.
+        function : str, default None
+            The function to call: "forward", "backward" or "value_and_grad". None takes
+            `value_and_grad` if there is one, and `forward` otherwise.
+
+        Returns
+        -------
+        object
+            The return value of that function.
         """
         run_in_pdb = import_module("tracejit.debug.stepping").run_in_pdb
         return run_in_pdb(getattr(self, function or self._main), arrays)
@@ -228,22 +283,42 @@ class Kernel:
         return "value_and_grad" if "gradient" in self.signature else "forward"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a stand-alone module to `path`: it imports numpy alone. Large constants go beside
-        it (.npz).
+        """Write the kernel to `path`, as a module that imports NumPy alone.
 
-        Its last line is a hash that finds later changes, and proves nothing about who made them.
-        `load` reads it again.
+        Large constants are written beside it (`.npz`). `tj.load` reads it back.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+
+        Returns
+        -------
+        None
+            The last line of the file is a hash. It finds later changes; it does not prove who wrote
+            the file.
         """
         save(self.source, self.module.__npz__, path)
 
     def to_html(self, path: str | os.PathLike[str] | None = None, profile: Any = None) -> str:
-        """A page that shows the user's code beside the functions of this kernel, as one HTML file
-        that needs no network. It is returned, and written to `path` where one is given.
+        """Return a page that shows your code beside the functions of this kernel.
 
-        What was made from a line lights up with it, down to the expression. `profile`, of
-        `kernel.profile(*args)`, shows the time and the memory that each line takes. Of a kernel
-        that was loaded as text the page shows the lines that it cites.
+        Parameters
+        ----------
+        path : str or path, default None
+            A file to write the page to as well.
+        profile : Profile, default None
+            A result of `kernel.profile(*args)`. The page then shows the time and the memory of each
+            line.
 
+        Returns
+        -------
+        str
+            The page, as one HTML file that needs no network. For a kernel that was loaded as text
+            it shows only the lines that the text cites.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> squares = tj.value_and_grad(lambda x: np.sum(x * x))
@@ -413,16 +488,35 @@ def unpickled(
 
 
 def load(path: str | os.PathLike[str], trust: bool = False) -> Kernel:
-    """The kernel in the file at `path`, as `Kernel.save` wrote it. Loading it runs it.
+    """Load the kernel in the file at `path`, which `Kernel.save` or `tj.export` wrote.
 
-    The hash at the end of the file finds what was damaged or edited by mistake. Anybody can compute
-    it, so it does not say who wrote the file: load what you would import. A file that others can
-    write to, or that belongs to another user than this one or root, is therefore refused unless you
-    `trust` it (docs/security.md).
+    Loading a file runs it, so load only what you would import.
 
-    Raises KernelError (an ImportError) where the file is missing, is no kernel, was edited, or is
-    not trusted.
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    trust : bool, default False
+        If True, load files that others can write to, or that belong to another user. They are
+        refused otherwise.
 
+    Returns
+    -------
+    Kernel
+        The kernel.
+
+    Raises
+    ------
+    KernelError
+        If the file is missing, is not a kernel, was edited, or is not trusted. An ImportError.
+
+    Notes
+    -----
+    The hash at the end of a file finds damage and edits. Anybody can compute it, so it does not say
+    who wrote the file.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np

@@ -36,23 +36,43 @@ __all__ = ["SplitFunction", "function", "grad", "hvp", "jvp", "value_and_grad"]
 def function(
     f: Callable[..., Any], *, compute: bool = True, memory_budget: int | None = None
 ) -> SplitFunction:
-    """`f`, which may be compiled or transformed already, on Dask arrays cut along their rows.
+    """Return `f` for Dask arrays that are cut along their rows.
 
-    Rows are the axis that is in blocks, axis 0 where there is one block. All split arguments have
-    the same rows in the same blocks. NumPy arguments, and Dask arrays of one block that have other
-    rows, are the same for all blocks. A call computes what is the same for all blocks, by the
-    scheduler that `dask.compute` would take; with `compute=False` nothing is computed, and a
-    `Delayed` stands for each such result. `memory_budget` is how many bytes of intermediate arrays,
-    on all workers together, may be kept from one stage for the next; by default they are computed
-    again.
+    Parameters
+    ----------
+    f : callable
+        A NumPy function, which may be compiled or transformed already.
+    compute : bool, default True
+        If True, a call computes the results that are the same for all blocks. If False, it computes
+        nothing and returns a `Delayed` for each of them.
+    memory_budget : int, default None
+        The most bytes of intermediate arrays, on all workers together, to keep from one stage for
+        the next. None computes them again.
 
-    The bits of the result depend on the blocks, and on nothing else: not on the scheduler, the
-    workers, or their speed.
+    Returns
+    -------
+    SplitFunction
+        A function that takes Dask arrays beside NumPy arrays.
 
-    Raises UnsupportedError, at the user's line, where an operation needs rows of several blocks at
-    once; ArgumentError where arguments are not the same rows; BlockError, with the number of the
-    block, where computing one raises.
+    Raises
+    ------
+    UnsupportedError
+        If an operation needs rows of several blocks at once. The call raises it, as the ones below.
+        A TypeError.
+    ArgumentError
+        If the Dask arguments do not have the same rows in the same blocks. A TypeError.
+    BlockError
+        If the computation of a block raises. The message has the number of the block. A
+        RuntimeError.
 
+    Notes
+    -----
+    Rows are the axis that is in blocks, or axis 0 where there is one block. All blocks share NumPy
+    arguments, and Dask arrays of one block that have other rows. The bits of the result depend on
+    the blocks alone, and not on the scheduler or the workers.
+
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> import tracejit.dask as td
@@ -74,10 +94,38 @@ def grad(
     compute: bool = True,
     memory_budget: int | None = None,
 ) -> SplitFunction:
-    """The gradient of `f` as `tj.grad` has it, on Dask arrays as `function` takes them.
+    """Return a function that computes the gradient of `f` on Dask arrays.
 
-    By a split argument it is a Dask array.
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns one real number.
+    argnums : int or tuple of int, default 0
+        The positions of the arguments to differentiate with respect to.
+    argnames : str or tuple of str, default None
+        The names of these arguments. Give either names or positions.
+    has_aux : bool, default False
+        If True, `f` returns a pair (value, auxiliary). Only the value is differentiated.
+    compute : bool, default True
+        As for `tracejit.dask.function`.
+    memory_budget : int, default None
+        As for `tracejit.dask.function`.
 
+    Returns
+    -------
+    SplitFunction
+        A function that returns the gradient as `tj.grad` does. The gradient with respect to a split
+        argument is a Dask array.
+
+    Raises
+    ------
+    GradientError
+        If the result is not one real number, or a chosen argument is not floating. A TypeError.
+    UnsupportedError
+        If an operation needs rows of several blocks at once. A TypeError.
+
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> import tracejit.dask as td
@@ -98,11 +146,40 @@ def value_and_grad(
     compute: bool = True,
     memory_budget: int | None = None,
 ) -> SplitFunction:
-    """The value of `f` and its gradient as `tj.value_and_grad` has them, on Dask arrays as
-    `function` takes them.
+    """Return a function that computes the value of `f` and its gradient on Dask arrays.
 
-    It fits scipy.optimize.minimize(..., jac=True).
+    It fits `scipy.optimize.minimize(..., jac=True)` as it is.
 
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns one real number.
+    argnums : int or tuple of int, default 0
+        The positions of the arguments to differentiate with respect to.
+    argnames : str or tuple of str, default None
+        The names of these arguments. Give either names or positions.
+    has_aux : bool, default False
+        If True, `f` returns a pair (value, auxiliary). Only the value is differentiated.
+    compute : bool, default True
+        As for `tracejit.dask.function`.
+    memory_budget : int, default None
+        As for `tracejit.dask.function`.
+
+    Returns
+    -------
+    SplitFunction
+        A function that returns (value, gradient) as `tj.value_and_grad` does. The gradient with
+        respect to a split argument is a Dask array.
+
+    Raises
+    ------
+    GradientError
+        If the result is not one real number, or a chosen argument is not floating. A TypeError.
+    UnsupportedError
+        If an operation needs rows of several blocks at once. A TypeError.
+
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> import tracejit.dask as td
@@ -118,10 +195,33 @@ def value_and_grad(
 
 
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, *, compute: bool = True) -> Any:
-    """The value of `f` and its derivative along `tangents` as `tj.jvp` has them: (value, tangent).
+    """Compute f(*primals) and its derivative along `tangents`, on Dask arrays.
 
-    Arguments, and their tangents, are NumPy or Dask arrays as `function` takes them.
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns arrays of any shape.
+    primals : tuple or list
+        The arguments of `f`, NumPy or Dask arrays. Anything else is the only argument.
+    tangents : tuple or list
+        The directions in which the arguments move, in the structure and shapes of `primals`.
+    compute : bool, default True
+        As for `tracejit.dask.function`.
 
+    Returns
+    -------
+    tuple
+        The pair (result, tangent), as `tj.jvp` returns it.
+
+    Raises
+    ------
+    SeedError
+        If `tangents` does not fit `primals`. A ValueError.
+    UnsupportedError
+        If an operation needs rows of several blocks at once. A TypeError.
+
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> import tracejit.dask as td
@@ -137,10 +237,33 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, *, compute: bool = T
 
 
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any, *, compute: bool = True) -> Any:
-    """The Hessian of `f` times `tangents` as `tj.hvp` has it.
+    """Compute the Hessian of `f` times `tangents`, on Dask arrays.
 
-    Arguments, and their tangents, are NumPy or Dask arrays as `function` takes them.
+    Parameters
+    ----------
+    f : callable
+        A function of arrays that returns one real number.
+    primals : tuple or list
+        The arguments of `f`, NumPy or Dask arrays. Anything else is the only argument.
+    tangents : tuple or list
+        The vector to multiply with, in the structure and shapes of `primals`.
+    compute : bool, default True
+        As for `tracejit.dask.function`.
 
+    Returns
+    -------
+    array or tuple of arrays
+        The product, as `tj.hvp` returns it.
+
+    Raises
+    ------
+    SeedError
+        If `tangents` does not fit `primals`. A ValueError.
+    UnsupportedError
+        If an operation needs rows of several blocks at once. A TypeError.
+
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> import tracejit.dask as td

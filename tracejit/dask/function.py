@@ -58,10 +58,18 @@ class _Known(NamedTuple):
 
 
 class SplitFunction:
-    """A function on Dask arrays that are split along their rows, and NumPy arrays.
+    """A function that takes Dask arrays, split along their rows, beside NumPy arrays.
 
-    Called, it returns NumPy where the result is the same for all blocks, and Dask arrays where it
-    is split; with `compute=False` nothing is computed, and results are Dask's `Delayed` and arrays.
+    `tracejit.dask.function` and its gradients return one. A call returns NumPy arrays where the
+    result is the same for all blocks, and Dask arrays where it is split. With `compute=False`
+    nothing is computed, and the call returns `Delayed` values and Dask arrays.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import tracejit.dask as td
+    >>> td.function(lambda x: x.sum())
+    <tracejit function lambda_ on Dask arrays>
     """
 
     def __init__(
@@ -95,7 +103,29 @@ class SplitFunction:
             raise without_frames(plain, PACKAGE) from error.__cause__
 
     def stages(self, /, *args: Any, **kwargs: Any) -> Program:
-        """The stages of a call with these arguments, which is not made; `print` shows them."""
+        """Return the stages of a call with these arguments, without making it.
+
+        Parameters
+        ----------
+        *args : arrays
+            The arguments.
+        **kwargs : arrays
+            Keyword arguments.
+
+        Returns
+        -------
+        Program
+            The stages, which `print` shows.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import tracejit.dask as td
+        >>> total = td.function(lambda x: x.sum())
+        >>> print(total.stages(da.ones(6, chunks=2)))
+        # at first, on every block; combined: out by add
+        ...
+        """
         return self._prepared(args, kwargs).program
 
     def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:

@@ -27,11 +27,20 @@ OWN = tuple(f"tracejit.{package}.*" for package in PACKAGES)
 
 
 def set_trace(header: str | None = None) -> None:
-    """Enter pdb at the calling line. One `step` from the call of a compiled function leads straight
-    to its kernel.
+    """Enter pdb at the calling line, so that one `step` leads into the kernel.
 
-    `pdb.set_trace` stops in the checks between them, too. `PYTHONBREAKPOINT=tracejit.set_trace`
-    lets `breakpoint()` mean this one.
+    `pdb.set_trace` would stop in the checks before the kernel, too. Set
+    `PYTHONBREAKPOINT=tracejit.set_trace` to use it for `breakpoint()`.
+
+    Parameters
+    ----------
+    header : str, default None
+        A line to print first.
+
+    Returns
+    -------
+    None
+        The program goes on when pdb does.
     """
     debugger = _debugger()
     if header is not None:

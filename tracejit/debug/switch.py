@@ -125,19 +125,38 @@ SWITCH = Switch()
 class debug_nans:
     """Stop at the first nan or infinity that a kernel computes from finite numbers.
 
-    `with tj.debug_nans():` checks the calls in its block, on this thread; `tj.debug_nans(True)`
-    checks all calls of the process from now on, and `tj.debug_nans(False)` ends that. The error is
-    a `tj.errors.NonFiniteError`, which is a FloatingPointError: it names your line, the generated
-    line, and the ranges of the operands. An argument that is not finite is named instead, where it
-    has reached a result. With `results_only` a value that no result depends on may be anything, as
-    in `np.where(x > 0, np.log(x), 0.0)`. With `warn` there is a RuntimeWarning at your own line
-    instead of the error, and the call goes on; NumPy's warnings, which show lines of the kernel,
-    are silent meanwhile.
+    Use `with tj.debug_nans():` for a block on this thread, and `tj.debug_nans(True)` for all calls
+    of the process.
 
-    Checked are the operations of kernels, gradients and tapes among them. Calls that run as plain
-    Python (`tj.eager()`, or where no kernel may answer) are NumPy's own: there
-    `np.errstate(all="raise")` does the same.
+    Parameters
+    ----------
+    on : bool, default None
+        True switches the check on for the process, and False off. None is for a `with` block.
+    results_only : bool, default False
+        If True, allow nan and infinity in values that no result depends on, as in `np.where(x > 0,
+        np.log(x), 0.0)`.
+    warn : bool, default False
+        If True, warn at your line instead of raising an error. NumPy's own warnings are silent
+        then.
 
+    Returns
+    -------
+    context manager
+        The block to check.
+
+    Raises
+    ------
+    NonFiniteError
+        If a value is not finite. The message has your line, the generated line, and the ranges of
+        the operands. The call of the kernel raises it. A FloatingPointError.
+
+    Notes
+    -----
+    An argument that is not finite is named once it has reached a result. Calls that run as plain
+    Python, as in `tj.eager()`, are not checked: use `np.errstate(all="raise")` there.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> @tj.function

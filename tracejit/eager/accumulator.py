@@ -35,17 +35,29 @@ NAME = "ForwardAccumulator"
 
 
 class ForwardAccumulator:
-    """Forward mode: how all that is computed in the with-block moves when `primals` move along
-    `tangents`, two structures of Tensors (or Variables) and of arrays of their shapes and dtypes.
+    """Compute derivatives along `tangents` in a `with` block, in forward mode.
 
-    Nested accumulators give higher order: outer.jvp(inner.jvp(y)). An accumulator around a tape
-    gives Hessian-vector products. The rule of a custom gradient is transposed.
+    Parameters
+    ----------
+    primals : Tensor, Variable, or container of them
+        The inputs that move.
+    tangents : array or container of them
+        The directions in which they move, of the same structure, shapes and dtypes.
 
-    Raises SeedError (a ValueError) where tangents do not fit, TapeArgumentError (a TypeError) for
-    what is no Tensor; `jvp` raises NoGradientError (a LookupError) where an operation on the way
-    has no rule, and RuleTypeError (a TypeError) where a user's rule is not linear in the
-    cotangent.
+    Raises
+    ------
+    SeedError
+        If `tangents` does not fit `primals`. A ValueError.
+    TapeArgumentError
+        If `primals` holds something other than Tensors and Variables. A TypeError.
 
+    Notes
+    -----
+    Accumulators nest for higher orders: `outer.jvp(inner.jvp(y))`. An accumulator around a tape
+    computes products with a Hessian. The rule of a custom gradient is transposed.
+
+    Examples
+    --------
     >>> import tracejit as tj
     >>> x = tj.constant(3.0)
     >>> with tj.ForwardAccumulator(x, tj.constant(1.0)) as acc:
@@ -115,14 +127,31 @@ class ForwardAccumulator:
     def jvp(self, primals: Any, unconnected_gradients: Zeros | Nones = NONE) -> Any: ...
     @places.at_the_users_line
     def jvp(self, primals: Any, unconnected_gradients: Any = NONE) -> Any:
-        """The tangents of Tensors computed in the block, in their structure: Tensors of their
-        shapes and dtypes, None where they do not move, or zeros with
-        `unconnected_gradients="zero"`.
+        """Return the tangents of Tensors that were computed in the block.
 
-        Raises TapeArgumentError (a TypeError) for what is no Tensor, NoGradientError (a
-        LookupError) where an operation on the way has no rule, and RuleTypeError (a TypeError)
-        where a user's rule is not linear.
+        Parameters
+        ----------
+        primals : Tensor, Variable, or container of them
+            The results.
+        unconnected_gradients : UnconnectedGradients or str, default UnconnectedGradients.NONE
+            The tangent of a result that does not depend on the inputs: "none" or "zero".
 
+        Returns
+        -------
+        Tensor, None, or container of them
+            The tangents, in the structure of `primals`.
+
+        Raises
+        ------
+        TapeArgumentError
+            If `primals` holds something other than Tensors and Variables. A TypeError.
+        NoGradientError
+            If a result depends on an input through an operation without a gradient. A LookupError.
+        RuleTypeError
+            If a custom gradient is not linear in its cotangent. A TypeError.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> v = tj.Variable([1.0, 2.0])

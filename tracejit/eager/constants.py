@@ -26,14 +26,30 @@ if TYPE_CHECKING:
 def constant(
     value: ArrayLike, dtype: DTypeLike | None = None, shape: tuple[int, ...] | None = None
 ) -> Tensor:
-    """A Tensor of a copy of `value`, in NumPy's dtype or the given one; broadcast to `shape`.
+    """Return a Tensor with a copy of `value`.
 
-    A Python number becomes a NumPy scalar (float64, int64), which never changes. In a recorded
-    function the Tensor is a constant of the recording, which can be differentiated by; nothing
-    flows into it, of a Tensor or Variable neither.
+    Parameters
+    ----------
+    value : array, number, or nested lists of numbers
+        The values. A Python number becomes a NumPy scalar.
+    dtype : dtype, default None
+        The dtype. None is the dtype that NumPy gives.
+    shape : tuple of int, default None
+        A shape to broadcast to.
 
-    Raises ArgumentError (a TypeError) for what is no array of numbers.
+    Returns
+    -------
+    Tensor
+        The Tensor. In a recorded function it is a constant: you can differentiate with respect to
+        it, and no gradient flows through it to `value`.
 
+    Raises
+    ------
+    ArgumentError
+        If `value` is not an array of numbers. A TypeError.
+
+    Examples
+    --------
     >>> import tracejit as tj
     >>> tj.constant([1, 2], dtype=float)
     <Tensor f8[2] [1. 2.]>

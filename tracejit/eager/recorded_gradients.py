@@ -35,16 +35,42 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: Any = NONE,
 ) -> list[Any]:
-    """In a recorded function: the gradients of the sum of `ys` with respect to each of `xs`, a
-    list; None where unconnected. Nothing needs watching; a Variable that is not trainable is a
-    constant.
+    """Return the gradients of the sum of `ys` with respect to each of `xs`, in a recorded function.
 
-    `grad_ys` are the cotangents of the ys, ones where None. What flows into `stop_gradients` flows
-    no further, so that total derivatives become partial ones.
+    Nothing needs watching.
 
-    Raises TapeError (a RuntimeError) outside recorded functions, and as `GradientTape.gradient`
-    does.
+    Parameters
+    ----------
+    ys : Tensor or sequence of them
+        The results to differentiate.
+    xs : Tensor, Variable, or sequence of them
+        What to differentiate with respect to.
+    grad_ys : sequence of arrays, default None
+        The cotangents of `ys`. None is ones.
+    stop_gradients : Tensor or sequence of them, default None
+        Tensors to treat as constants, which turns total derivatives into partial ones.
+    unconnected_gradients : UnconnectedGradients or str, default UnconnectedGradients.NONE
+        The gradient of an x on which no y depends: "none" or "zero".
 
+    Returns
+    -------
+    list
+        One gradient for each of `xs`, or None where no y depends on it. A Variable that is not
+        trainable is a constant.
+
+    Raises
+    ------
+    TapeError
+        If it is called outside of a recorded function. A RuntimeError.
+    TapeArgumentError
+        If something in `ys` or `xs` cannot be differentiated. A TypeError.
+    SeedError
+        If `grad_ys` does not fit `ys`. A ValueError.
+    NoGradientError
+        If a y depends on an x through an operation without a gradient. A LookupError.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.function(lambda x: tj.gradients(x ** 3, x)[0])(2.0 * np.ones(1))

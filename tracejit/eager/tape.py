@@ -41,17 +41,26 @@ if TYPE_CHECKING:
 
 
 class GradientTape:
-    """Records what is computed from watched Tensors and Variables in its with-block, for gradients.
+    """Record the operations in a `with` block, to ask for gradients afterwards.
 
-    Trainable Variables are watched by being read, unless `watch_accessed_variables` is False;
-    Tensors by `watch`. A tape answers once, a `persistent` one again and again; it can be entered
-    again and goes on. Tapes nest: a gradient that is taken inside another tape's block is recorded
-    by that one, to any order. In a recorded function a tape works on the recording and costs
-    nothing at run time.
+    Parameters
+    ----------
+    persistent : bool, default False
+        If True, the tape returns gradients any number of times. Otherwise it does so once.
+    watch_accessed_variables : bool, default True
+        If True, trainable Variables are watched when they are read. Otherwise use `watch`.
 
-    Differs from TensorFlow's: what is unconnected is None in every mode and at every order,
-    cotangents are checked, gradients of indexing are dense.
+    Notes
+    -----
+    Tensors are watched with `watch`. A tape can be entered again and then goes on recording. A
+    gradient that is taken inside the block of another tape is recorded by that one, so tapes nest
+    to any order. In a recorded function a tape costs nothing at run time.
 
+    Unlike in TensorFlow, an unconnected gradient is None in every mode and at every order.
+    Cotangents are checked, and gradients of indexing are dense.
+
+    Examples
+    --------
     >>> import tracejit as tj
     >>> x = tj.constant(3.0)
     >>> with tj.GradientTape() as tape:
@@ -105,11 +114,26 @@ class GradientTape:
 
     @places.at_the_users_line
     def watch(self, tensor: Any) -> None:
-        """Record what is computed from `tensor` from now on: a Tensor, a Variable, or a container
-        of them (and of None, flags, names). What is not floating gets a warning, and no gradient.
+        """Record what is computed from `tensor` from now on.
 
-        Raises WatchError (a ValueError) for a plain array or number: see tj.constant.
+        Parameters
+        ----------
+        tensor : Tensor, Variable, or container of them
+            The tensors to watch. None, flags and names in a container are skipped. A tensor that is
+            not floating gets a warning, and no gradient.
 
+        Returns
+        -------
+        None
+            The tape watches them from now on.
+
+        Raises
+        ------
+        WatchError
+            If it is a plain array or number. Use `tj.constant` to make a Tensor. A ValueError.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> x = tj.constant([1.0, 2.0])
         >>> with tj.GradientTape() as tape:
@@ -135,10 +159,20 @@ class GradientTape:
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """In this block nothing is recorded: what is computed is constant.
+        """Stop recording in a `with` block: values computed in it are constants.
 
-        Raises TapeError (a RuntimeError) outside the tape's own block.
+        Returns
+        -------
+        context manager
+            The block in which nothing is recorded.
 
+        Raises
+        ------
+        TapeError
+            If it is used outside of the block of the tape. A RuntimeError.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> v = tj.Variable(3.0)
         >>> with tj.GradientTape() as tape:
@@ -157,16 +191,31 @@ class GradientTape:
 
     @places.at_the_users_line
     def reset(self) -> None:
-        """Forget everything that was recorded or watched; the tape goes on recording.
+        """Forget everything that was recorded or watched, and go on recording.
 
-        Raises TapeError (a RuntimeError) outside the tape's block.
+        Returns
+        -------
+        None
+            The tape is as new.
+
+        Raises
+        ------
+        TapeError
+            If it is used outside of the block of the tape. A RuntimeError.
         """
         self._recording("reset")
         self._window.clear()
 
     def watched_variables(self) -> tuple[Variable, ...]:
-        """The Variables that are watched, in the order in which they were made.
+        """Return the Variables that are watched, in the order in which they were made.
 
+        Returns
+        -------
+        tuple of Variable
+            The Variables.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> v = tj.Variable(3.0, name="v")
         >>> with tj.GradientTape() as tape:
@@ -269,17 +318,37 @@ class GradientTape:
         output_gradients: Any = None,
         unconnected_gradients: Any = NONE,
     ) -> Any:
-        """The gradients of the sum of all targets with respect to each of `sources`, in their
-        structure: Tensors of their shapes and dtypes, or None where no target depends on one.
+        """Return the gradients of the sum of all targets with respect to each source.
 
-        `output_gradients` are the cotangents of the targets, in their structure and shapes, ones
-        where None. `unconnected_gradients="zero"` answers zeros for None.
+        Parameters
+        ----------
+        target : Tensor or container of them
+            The results to differentiate.
+        sources : Tensor, Variable, or container of them
+            What to differentiate with respect to.
+        output_gradients : array or container of them, default None
+            The cotangents of the targets, in their structure and shapes. None is ones.
+        unconnected_gradients : UnconnectedGradients or str, default UnconnectedGradients.NONE
+            The gradient of a source on which no target depends: "none" or "zero".
 
-        Raises TapeError (a RuntimeError) where a tape that is not persistent was used before,
-        TapeArgumentError (a TypeError) for what cannot be on a tape, SeedError (a ValueError) for
-        cotangents that do not fit, and NoGradientError (a LookupError) where an operation on the
-        way has no rule.
+        Returns
+        -------
+        Tensor, None, or container of them
+            The gradients, in the structure of `sources`. None where no target depends on a source.
 
+        Raises
+        ------
+        TapeError
+            If the tape is not persistent and was used before. A RuntimeError.
+        TapeArgumentError
+            If a target or a source cannot be on a tape. A TypeError.
+        SeedError
+            If `output_gradients` does not fit the targets. A ValueError.
+        NoGradientError
+            If a target depends on a source through an operation without a gradient. A LookupError.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> v, unused = tj.Variable([1.0, 2.0]), tj.Variable(0.0)
         >>> with tj.GradientTape() as tape:
@@ -330,12 +399,34 @@ class GradientTape:
         sources: Any,
         unconnected_gradients: Any = NONE,
     ) -> Any:
-        """The Jacobian of one target with respect to each of `sources`, in their structure: shape
-        target.shape + source.shape, None (or zeros) where unconnected.
+        """Return the Jacobian of one target with respect to each source.
 
-        One batched pass over the elements of the target where that can be. Raises as `gradient`
-        does.
+        Parameters
+        ----------
+        target : Tensor
+            The result to differentiate, of any shape.
+        sources : Tensor, Variable, or container of them
+            What to differentiate with respect to.
+        unconnected_gradients : UnconnectedGradients or str, default UnconnectedGradients.NONE
+            The Jacobian of a source on which the target does not depend: "none" or "zero".
 
+        Returns
+        -------
+        Tensor, None, or container of them
+            Arrays of shape target.shape + source.shape, in the structure of `sources`.
+
+        Raises
+        ------
+        TapeError
+            If the tape is not persistent and was used before. A RuntimeError.
+        TapeArgumentError
+            If the target or a source cannot be on a tape. A TypeError.
+        NoGradientError
+            If the target depends on a source through an operation without a gradient. A
+            LookupError.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> v = tj.Variable([1.0, 2.0])
         >>> with tj.GradientTape() as tape:
@@ -379,12 +470,38 @@ class GradientTape:
     ) -> NDArray[Any] | None: ...
     @places.at_the_users_line
     def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = NONE) -> Any:
-        """The Jacobian of each row of `target` with respect to the same row of `source`: shape
-        (rows, *target.shape[1:], *source.shape[1:]). Rows must not depend on each other.
+        """Return the Jacobian of each row of `target` with respect to the same row of `source`.
 
-        Raises SeedError (a ValueError) where they do not have the same number of rows, of rank 2
-        at least, and as `gradient` does.
+        Rows must not depend on each other.
 
+        Parameters
+        ----------
+        target : Tensor
+            The result to differentiate, with rows along its first axis.
+        source : Tensor or Variable
+            What to differentiate with respect to, with as many rows.
+        unconnected_gradients : UnconnectedGradients or str, default UnconnectedGradients.NONE
+            The Jacobian if the target does not depend on the source: "none" or "zero".
+
+        Returns
+        -------
+        Tensor or None
+            An array of shape (rows, *target.shape[1:], *source.shape[1:]).
+
+        Raises
+        ------
+        SeedError
+            If the two have different numbers of rows, or fewer than two axes. A ValueError.
+        TapeError
+            If the tape is not persistent and was used before. A RuntimeError.
+        TapeArgumentError
+            If the target or the source cannot be on a tape. A TypeError.
+        NoGradientError
+            If the target depends on the source through an operation without a gradient. A
+            LookupError.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> v = tj.Variable(np.ones((5, 3)))

@@ -33,9 +33,12 @@ Differentiate = Callable[
 
 
 class UnconnectedGradients(enum.Enum):
-    """The gradient of a source on which the target does not depend: None, or zeros of its shape and
-    dtype. The strings "none" and "zero" say the same.
+    """The gradient of a source on which the target does not depend: None or zeros.
 
+    The strings "none" and "zero" mean the same.
+
+    Examples
+    --------
     >>> import tracejit as tj
     >>> v = tj.Variable([1.0, 2.0])
     >>> with tj.GradientTape() as tape:

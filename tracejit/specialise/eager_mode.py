@@ -17,14 +17,23 @@ setting `disable`, where `tj.config` has it on."""
 
 @contextmanager
 def eager() -> Iterator[None]:
-    """Meanwhile, on this thread, a call of a compiled function runs its Python on NumPy arrays.
+    """Run compiled functions as plain Python on NumPy arrays, in a `with` block.
 
-    For the debugger, for prints, and to compare: no kernel is made or run. Gradients are computed
-    by eager Tensors, those that a function takes inside, too; the other transforms (`vmap`,
-    `jacobian`, `jvp`, ...) exist in recordings alone, and are kernels here, too. Blocks nest; other
-    threads go on as before. Kernels that are there already stay, and are used again afterwards.
-    While a function is recorded, what is called in the block is part of the recording as usual.
+    Use it to print, to debug, and to compare with NumPy.
 
+    Returns
+    -------
+    context manager
+        A block in which no kernel is made or run, on this thread. Blocks nest.
+
+    Notes
+    -----
+    Gradients are computed operation by operation. Other transforms, such as `vmap` and `jacobian`,
+    still use kernels. Existing kernels stay and are used again after the block. A block that is
+    entered while a function is recorded changes nothing.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> @tj.function

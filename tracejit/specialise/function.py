@@ -52,22 +52,23 @@ VALUE = Request()
 
 
 class Function(Generic[P, R_co]):
-    """A function compiled to generated NumPy, called like the one it wraps.
+    """A compiled function, which is called like the function it wraps.
 
-    Each call that no kernel fits records the function once more: another dtype, shape, structure
-    of a container or static value. A Python number is static on its first value and dynamic from
-    its second on.
+    `tj.function`, `tj.grad` and the other transforms return one. It keeps one kernel for each kind
+    of call. A new dtype, shape, container structure or static value is recorded once more. A Python
+    number is static at its first value, and an input of the kernel from its second value on.
 
-    What happens outside, assignments to Variables and callbacks, happens when the kernel has
-    succeeded. Where recording or the kernel raises, a function that has such effects is called
-    once more as plain Python: what comes before the error takes place, and `except` is Python's.
+    `python` is the function that it wraps, and `options` are its options. It can be copied, and
+    pickled where the wrapped function can.
 
-    A call asks the entries in its `KernelTable`; what none of them takes goes the `SlowPath`, and
-    what no kernel may answer to the `Fallback`.
+    Notes
+    -----
+    Assignments to Variables and callbacks take effect after the kernel has succeeded. If a function
+    with such effects raises, it runs once more as plain Python. What comes before the error then
+    takes place, and `except` works as in Python.
 
-    `python` is the function that it wraps, `options` are its options. `copy` gives it back, and it
-    can be pickled where its Python function can.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> @tj.function
@@ -163,8 +164,10 @@ class Function(Generic[P, R_co]):
 
     @property
     def kernels(self) -> list[Kernel]:
-        """Every kernel made so far, the newest last.
+        """All kernels made so far, the newest last.
 
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> double = tj.function(lambda x: x + x, name="double")
@@ -176,15 +179,23 @@ class Function(Generic[P, R_co]):
 
     @property
     def tracing_count(self) -> int:
-        """The number of times that the function was recorded: at least once for each kernel that
-        was not on disk."""
+        """The number of times that the function was recorded.
+
+        Kernels that were read from the disk do not count.
+        """
         return self._table.recordings
 
     @property
     def source(self) -> Source:
-        """The text of the newest kernel, a str that a notebook shows highlighted: a Python module.
-        Raises AttributeError where there is none yet.
+        """The generated code of the newest kernel, as a string. A notebook shows it highlighted.
 
+        Raises
+        ------
+        AttributeError
+            If there is no kernel yet.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> double = tj.function(lambda x: x + x)
@@ -201,14 +212,28 @@ class Function(Generic[P, R_co]):
         return self.kernels
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A page that shows the user's code beside every kernel made so far, as one HTML file that
-        needs no network. It is returned, and written to `path` where one is given.
+        """Return a page that shows your code beside all kernels made so far.
 
-        Each kernel has a tab: why it was made, what its guards test at each call and how long that
-        takes, its functions, its residuals and its graph. Two kernels can be compared.
+        Each kernel has a tab with its functions, the reason why it was made, its checks, and its
+        graph.
 
-        Raises AttributeError where there is no kernel yet.
+        Parameters
+        ----------
+        path : str or path, default None
+            A file to write the page to as well.
 
+        Returns
+        -------
+        str
+            The page, as one HTML file that needs no network.
+
+        Raises
+        ------
+        AttributeError
+            If there is no kernel yet.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> squares = tj.function(lambda x: x * x)
@@ -231,11 +256,29 @@ class Function(Generic[P, R_co]):
         return fragment
 
     def kernel(self, /, *args: Any, **kwargs: Any) -> Kernel:
-        """The kernel for a call with these arrays, or TensorSpecs in their place; nothing is run.
+        """Return the kernel for a call with these arguments, without running it.
 
-        Raises as a call does where an argument or the function cannot be recorded; with
-        TensorSpecs also where Python needs the value of an array.
+        Parameters
+        ----------
+        *args : arrays or TensorSpecs
+            The arguments, or descriptions of them.
+        **kwargs : arrays or TensorSpecs
+            Keyword arguments.
 
+        Returns
+        -------
+        Kernel
+            The kernel, which is made if there is none yet.
+
+        Raises
+        ------
+        ValueNeededError
+            If an argument is a TensorSpec, and Python needs the value of an array. A TypeError.
+        UnsupportedError
+            If the function cannot be recorded, as in a call. A TypeError.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> @tj.function
@@ -258,9 +301,26 @@ class Function(Generic[P, R_co]):
         return self._table.find(call)
 
     def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
-        """Time each line of the kernel for a call with these arguments, see `Kernel.profile`.
+        """Measure the time of each line, in a call with these arguments.
 
         Assignments to Variables and writes into arguments do not take place.
+
+        Parameters
+        ----------
+        *args : arrays
+            The arguments.
+        **kwargs : arrays
+            Keyword arguments.
+
+        Returns
+        -------
+        Profile
+            The time, the bytes and the calls of each line, as `Kernel.profile` returns them.
+
+        Raises
+        ------
+        UnsupportedError
+            If the function cannot be recorded, as in a call. A TypeError.
         """
         try:
             request = self._callee.note(self._callee.bind(args, kwargs))
@@ -272,9 +332,30 @@ class Function(Generic[P, R_co]):
         return found.kernel.profile(*found.arrays(args, kwargs))
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
-        """Explain why each kernel was made, and how to have fewer; of a call with these arguments,
-        which kernel takes it, or why it would be recorded. Nothing is run.
+        """Explain why each kernel was made, and how to have fewer.
 
+        With arguments, explain which kernel takes such a call, or why it would be recorded. Nothing
+        is run.
+
+        Parameters
+        ----------
+        *args : arrays
+            The arguments of a call to explain.
+        **kwargs : arrays
+            Its keyword arguments.
+
+        Returns
+        -------
+        str
+            The explanation, in sentences.
+
+        Raises
+        ------
+        ArityError
+            If the arguments do not fit the signature of the function. A TypeError.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> @tj.function
@@ -285,9 +366,8 @@ class Function(Generic[P, R_co]):
         scaled has 1 kernel.
         Kernel 1 was made for the first call: x f8[3].
         >>> print(scaled.explain(np.ones(3, np.float32)))
-        No kernel takes this call, because x had dtype float32; kernel 1 has float64. \
-To avoid it: convert it before the call, x.astype(np.float64).
-        """
+        No kernel takes this call, because x had dtype float32; kernel 1 has float64. To avoid it: convert it before the call, x.astype(np.float64).
+        """  # noqa: E501
         if not args and not kwargs:
             told = self._history.tell()
             budget = self.options.memory_budget
@@ -301,8 +381,15 @@ To avoid it: convert it before the call, x.astype(np.float64).
             raise shown(error) from None
 
     def cache_info(self) -> CacheInfo:
-        """Count the kernels, the recordings that made them, and the kernels that are files.
+        """Return the number of kernels, of recordings, and of kernels that are files.
 
+        Returns
+        -------
+        CacheInfo
+            A named tuple (kernels, recordings, files).
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> tj.function(lambda x: x).cache_info()
         CacheInfo(kernels=0, recordings=0, files=0)
@@ -311,8 +398,17 @@ To avoid it: convert it before the call, x.astype(np.float64).
         return CacheInfo(len(self.kernels), self.tracing_count, files)
 
     def cache_clear(self) -> None:
-        """Forget every kernel of this function; files stay, and are found again.
+        """Forget all kernels of this function.
 
+        Files on the disk stay, and are found again.
+
+        Returns
+        -------
+        None
+            `kernels` is empty afterwards.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> import tracejit as tj
         >>> double = tj.function(lambda x: x + x)
@@ -363,18 +459,40 @@ def function(python: Callable[P, R], **options: Unpack[FunctionOptions]) -> Func
 @overload
 def function(python: None = None, **options: Unpack[FunctionOptions]) -> FunctionDecorator: ...
 def function(python: Any = None, **options: Any) -> Any:
-    """Compile a NumPy function: `@tj.function` or `@tj.function(option=...)`, see `Options`.
+    """Compile a NumPy function: use it as `@tj.function` or `@tj.function(option=...)`.
 
-    The result is called as the function is, with arrays, NumPy scalars, Python numbers and
-    containers of them; other hashable arguments select a kernel. Results have NumPy's values,
-    dtypes, shapes and types, and are new arrays. `if`, `while` and `break` on data are recorded
-    once, with both sides, where the sides only compute, and otherwise once for each way that calls
-    take.
+    Parameters
+    ----------
+    python : callable, default None
+        The function to compile.
+    **options : Options
+        Options, such as `static_argnames="order"` and `exact=True`.
 
-    Raises ArgumentError for what is no array, UnsupportedError for a NumPy function that is not
-    recorded, and ValueNeededError where Python asks for the value of recorded data; all name the
-    user's line.
+    Returns
+    -------
+    Function
+        A compiled function. It takes the same arguments and returns what NumPy returns: the same
+        values, dtypes, shapes and types, in new arrays.
 
+    Raises
+    ------
+    ArgumentError
+        If an argument or a result is not an array, a number or a container of them. The call raises
+        it, as the ones below. A TypeError.
+    UnsupportedError
+        If the function calls something that tracejit does not record. A TypeError.
+    ValueNeededError
+        If Python needs the value of recorded data. A TypeError.
+
+    Notes
+    -----
+    Arguments are arrays, NumPy scalars, Python numbers, and containers of them. Other hashable
+    arguments, such as strings, select a kernel. `if`, `while` and `break` on data are recorded
+    once, with both sides, if the sides only compute. Otherwise they are recorded once for each way
+    that calls take. Errors show the line in your code.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> @tj.function

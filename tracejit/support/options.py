@@ -9,30 +9,44 @@ from typing import Any, Literal, NamedTuple
 
 
 class Options(NamedTuple):
-    """The options of `tj.function(...)`.
+    """The options of `tj.function`.
 
-    - `static_argnums`, `static_argnames`: arguments, by number or name, whose Python numbers always
-      select a kernel, instead of becoming inputs of one from their second value on.
-    - `cache`: keep kernels as files, for the next process; False keeps them in memory.
-    - `exact`: True promises NumPy's bits for ever. No rewrite that changes rounding is made.
-    - `name`: the function's name in generated code and in files; without it, its own.
-    - `max_paths`: where Python goes by values of arrays, record up to so many traces of the
-      function. Calls that take yet other branches run as plain Python.
-    - `dynamic_shapes`: "auto" leaves a dimension of an argument free from its second size on, and
-      so does True; False makes a kernel for every shape.
-    - `input_signature`: one `TensorSpec` for each argument. Dimensions that are None in it are free
-      from the first call on.
-    - `threads`: run the tiles of a kernel, where it has any, on up to so many threads, whose number
-      changes no bit. None follows `tj.config(threads=...)`.
-    - `memory_budget`: bound the bytes of intermediate arrays that a gradient keeps for its backward
-      part and computes again there, at once. Arrays that do not fit are computed again, up to once
-      for each array; arguments do not count.
-    - `recycle`: True hands arrays of 32 MiB and more that tiles fill out again, to a later call,
-      when no Python object holds them or a view of them any more. Keep no raw pointers to results.
-    - `freeze`: True makes arrays that the function reads besides its arguments read-only while a
-      kernel relies on them, and does not compare them at each call. Writing to one raises, but
-      through views that were made before.
+    Parameters
+    ----------
+    static_argnums : int or tuple of int, default ()
+        Positions of arguments whose Python numbers always select a kernel. Other numbers become
+        inputs of one kernel from their second value on.
+    static_argnames : str or tuple of str, default ()
+        The same, by name.
+    cache : bool, default True
+        If True, keep kernels as files for the next process. If False, keep them in memory.
+    exact : bool, default False
+        If True, make no rewrite that changes rounding. Results then have NumPy's bits.
+    name : str, default None
+        The name of the function in generated code and in files. None takes its own name.
+    max_paths : int, default 64
+        The most recordings of a function that branches on data. Calls that take yet other branches
+        run as plain Python.
+    dynamic_shapes : "auto" or bool, default "auto"
+        If "auto" or True, a dimension becomes free at its second size. If False, each shape has a
+        kernel.
+    input_signature : sequence of TensorSpec, default None
+        The types of the arguments. Dimensions that are None are free from the first call on.
+    threads : int, default None
+        The most threads for the tiles of a kernel. The number of threads changes no bit. None takes
+        the setting of `tj.config(threads=...)`.
+    memory_budget : int, default None
+        The most bytes of intermediate arrays that a gradient may keep for its backward part. Arrays
+        that do not fit are computed again, at most once each. Arguments do not count.
+    recycle : bool, default False
+        If True, use large result arrays (32 MiB or more) again in a later call, after no Python
+        object holds them. Keep no raw pointers to results.
+    freeze : bool, default False
+        If True, make arrays that the function reads from outside read-only instead of comparing
+        them at each call. Views that were made before can still be written to.
 
+    Examples
+    --------
     >>> import tracejit as tj
     >>> @tj.function(static_argnames="order", exact=True)
     ... def power(x, order):

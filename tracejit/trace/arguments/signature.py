@@ -51,9 +51,21 @@ EXAMPLE: Final = 240
 
 
 class TensorSpec:
-    """An array argument described instead of given: for `f.kernel(spec, ...)`. None in the shape is
-    any size from 2 on.
+    """A description of an array argument: its shape and dtype.
 
+    Use it where an array is needed only for its type, as in `f.kernel(spec)`.
+
+    Parameters
+    ----------
+    shape : iterable of int or None
+        The shape. None is any size from 2 on.
+    dtype : dtype, default float
+        The dtype.
+    name : str, default None
+        A name for messages.
+
+    Examples
+    --------
     >>> TensorSpec((None, 3), np.float32)
     TensorSpec(shape=(None, 3), dtype=float32)
     """

@@ -79,19 +79,36 @@ class Ref:
 
 
 class Variable(ArrayContainer):
-    """An array whose value is replaced by `assign`: the state of a model.
+    """An array whose value can be replaced, such as a parameter of a model.
 
-    In every NumPy expression it is its value at that moment, and what comes out is a Tensor. Its
-    shape and dtype are those of the first value, which is copied: float64 for Python floats. Tapes
-    watch a trainable Variable by themselves; one that is not trainable is a constant unless
-    watched. In a `tj.function`, it is read at every call, and assignments take place in order.
+    In NumPy expressions it stands for its value at that moment, and the result is a Tensor.
 
-    Raises ArgumentError (a TypeError) for what is no array, and AssignError (a ValueError) where a
-    value does not have its shape or dtype.
+    Parameters
+    ----------
+    value : array, number, or nested lists of numbers
+        The first value, which is copied. It sets the shape and the dtype for good.
+    trainable : bool, default True
+        If True, tapes watch the Variable when it is read. If False, it is a constant unless
+        watched.
+    name : str, default None
+        A name.
+    dtype : dtype, default None
+        The dtype. None is the dtype that NumPy gives: float64 for Python floats.
 
-    Differs from TensorFlow's: the dtype is NumPy's (float64, int64), a name is optional, `assign`
-    answers the value as of that assignment.
+    Raises
+    ------
+    ArgumentError
+        If `value` is not an array of numbers. A TypeError.
 
+    Notes
+    -----
+    A `tj.function` reads a Variable at every call, and makes assignments in order.
+
+    Unlike in TensorFlow, dtypes are those of NumPy, a name is optional, and `assign` returns the
+    value as of that assignment.
+
+    Examples
+    --------
     >>> import tracejit as tj
     >>> v = tj.Variable([1.0, 2.0], name="v")
     >>> v.assign_add([1.0, 1.0]).numpy()
@@ -141,7 +158,7 @@ class Variable(ArrayContainer):
 
     @property
     def trainable(self) -> bool:
-        """True if tapes watch it by themselves."""
+        """True if tapes watch it when it is read."""
         return self._trainable
 
     @property
@@ -171,9 +188,17 @@ class Variable(ArrayContainer):
         self._value: Value = Held(self._type, data)
 
     def read_value(self) -> Tensor:
-        """The value now, as a Tensor, which later assignments do not change. The read is on the
-        tapes that watch the Variable.
+        """Return the value now, as a Tensor that later assignments do not change.
 
+        Tapes that watch the Variable record the read.
+
+        Returns
+        -------
+        Tensor
+            The value.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> v = tj.Variable([1.0, 2.0])
         >>> before = v.read_value()
@@ -186,10 +211,20 @@ class Variable(ArrayContainer):
     value = read_value
 
     def numpy(self) -> NDArray[Any]:
-        """A copy of the value as a plain array, a NumPy scalar where it was made of a number.
+        """Return a copy of the value as a plain array.
 
-        Raises ValueNeededError (a TypeError) while a function is recorded.
+        Returns
+        -------
+        ndarray or NumPy scalar
+            The numbers. A Variable made from a number returns a scalar.
 
+        Raises
+        ------
+        ValueNeededError
+            If a function is being recorded. A TypeError.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> tj.Variable([1.0, 2.0]).numpy(), tj.Variable(3.0).numpy()
         (array([1., 2.]), np.float64(3.0))
@@ -197,9 +232,16 @@ class Variable(ArrayContainer):
         return self.read_value().numpy()
 
     def ref(self) -> Ref:
-        """A hashable reference, equal to every other reference of this Variable; `deref()` is the
-        Variable.
+        """Return a hashable reference, for a dict or a set.
 
+        Returns
+        -------
+        Ref
+            A reference. It equals every other reference of this Variable, and `deref()` returns the
+            Variable.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> v = tj.Variable(3.0, name="v")
         >>> moments = {v.ref(): 0.0}
@@ -212,14 +254,30 @@ class Variable(ArrayContainer):
 
     @places.at_the_users_line
     def assign(self, value: ArrayLike) -> Tensor:
-        """Give it another value, of its shape and dtype; the answer is that value, as a read.
+        """Replace the value.
 
-        An integer becomes a float where the Variable holds floats, a list an array. No gradient
-        flows from `value`. In a recorded function the assignment takes place in order; after an
-        error those before it stand.
+        Parameters
+        ----------
+        value : array, number, or nested lists of numbers
+            The next value, of the same shape and dtype. An integer becomes a float where needed.
 
-        Raises AssignError (a ValueError) where the shape or dtype does not fit.
+        Returns
+        -------
+        Tensor
+            The value that was assigned.
 
+        Raises
+        ------
+        AssignError
+            If the shape or the dtype does not fit. A ValueError.
+
+        Notes
+        -----
+        No gradient flows from `value`. In a recorded function assignments take place in order. If
+        the function raises, the assignments before the error remain.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> v = tj.Variable([1.0, 2.0])
         >>> v.assign([3, 4])
@@ -231,8 +289,25 @@ class Variable(ArrayContainer):
 
     @places.at_the_users_line
     def assign_add(self, delta: ArrayLike) -> Tensor:
-        """Add `delta`, of this shape, to the value: as assign(value + delta).
+        """Add `delta` to the value, as assign(value + delta) does.
 
+        Parameters
+        ----------
+        delta : array, number, or nested lists of numbers
+            The change, of the shape of the Variable.
+
+        Returns
+        -------
+        Tensor
+            The value that was assigned.
+
+        Raises
+        ------
+        AssignError
+            If the shape or the dtype does not fit. A ValueError.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> tj.Variable([1.0, 2.0]).assign_add([0.5, 0.5])
         <Tensor f8[2] [1.5 2.5]>
@@ -241,8 +316,25 @@ class Variable(ArrayContainer):
 
     @places.at_the_users_line
     def assign_sub(self, delta: ArrayLike) -> Tensor:
-        """Subtract `delta`, of this shape, from the value: as assign(value - delta).
+        """Subtract `delta` from the value, as assign(value - delta) does.
 
+        Parameters
+        ----------
+        delta : array, number, or nested lists of numbers
+            The change, of the shape of the Variable.
+
+        Returns
+        -------
+        Tensor
+            The value that was assigned.
+
+        Raises
+        ------
+        AssignError
+            If the shape or the dtype does not fit. A ValueError.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> tj.Variable([1.0, 2.0]).assign_sub([0.5, 0.5])
         <Tensor f8[2] [0.5 1.5]>

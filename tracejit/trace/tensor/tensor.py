@@ -43,12 +43,14 @@ INDEXING = (operator.getitem, operator.setitem)
 
 
 class Tensor(ArrayMethods):
-    """An array: being recorded, it has a shape, a dtype and a place in a graph, but no numbers;
-    computed eagerly, it has its numbers, which never change.
+    """An array that tracejit follows.
 
-    It behaves as the ndarray, NumPy scalar or Python number it stands for. Its methods and
-    operators are NumPy's, and answer Tensors; `numpy()` is the array.
+    It behaves like the ndarray, NumPy scalar or Python number in its place, and its methods and
+    operators are those of NumPy. While a function is recorded, a Tensor has a shape and a dtype but
+    no numbers. Elsewhere it has numbers, which never change. `tj.constant` makes one.
 
+    Examples
+    --------
     >>> import tracejit as tj
     >>> t = tj.constant([1.0, 2.0])
     >>> (t * 2.0).sum(), t.shape, t.dtype
@@ -323,8 +325,20 @@ class Tensor(ArrayMethods):
         return self._number(lambda number: np.asarray(number).tolist(), "{}.tolist()")
 
     def numpy(self) -> NDArray[Any]:
-        """A copy as a plain array, which no tape follows; refused while a function is recorded.
+        """Return a copy as a plain array, which no tape follows.
 
+        Returns
+        -------
+        ndarray or NumPy scalar
+            The numbers.
+
+        Raises
+        ------
+        ValueNeededError
+            If the Tensor is being recorded, and so has no numbers. A TypeError.
+
+        Examples
+        --------
         >>> import tracejit as tj
         >>> (tj.constant([1.0, 2.0]) * 2.0).numpy()
         array([2., 4.])
