@@ -1,3 +1,3 @@
-"""Keep the script that draws pictures out of the doctests: it imports matplotlib."""
+"""Keep the scripts that draw pictures out of the doctests: they import matplotlib."""
 
-collect_ignore = ["gallery/draw.py"]
+collect_ignore = ["draw_benchmarks.py", "gallery/draw.py"]

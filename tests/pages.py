@@ -40,7 +40,7 @@ FENCE = re.compile(
     r"(?P<text>.*?)^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,
 )
-OTHER_LIBRARIES = {"autograd", "JAX", "TensorFlow", "PyTorch"}
+OTHER_LIBRARIES = {"autograd", "JAX", "TensorFlow", "PyTorch", "SymPy"}
 VARYING = re.compile(r"(?<=__)[0-9a-f]{8}\b|\d[\d.]*(?: *(?:[mu]?s|[kM]?B)\b)?| +|-{2,}")
 COMMANDS = {"tracejit": f"{sys.executable} -m tracejit", "python": sys.executable}
 COMMAND = re.compile(r"^((?:[A-Z_]+=\S* )*)(tracejit|python)(?= )")  # behind its variables
@@ -191,7 +191,7 @@ def _show_in_tracebacks(place: str, source: str) -> None:
 
 
 # Links. Where the repository and the site are, which the absolute links of README and docs name.
-REPOSITORY = re.compile(r"https://github\.com/tracejit/tracejit/(?:blob|tree)/main/([^#]+)")
+REPOSITORY = re.compile(r"https://github\.com/tracejit/tracejit/(?:blob|tree|raw)/main/([^#]+)")
 SITE = re.compile(r"https://tracejit\.readthedocs\.io/en/latest/([^#]*?)/?(?:#(.*))?")
 EXTERNAL = re.compile(r"https?://[\w-]+(\.[\w-]+)+(:\d+)?(/[\w./~%+,=&?#:;!()-]*)?")
 LINK = re.compile(r"\]\(([^()\s]*(?:\([^()]*\))?[^()]*?)\)")
