@@ -62,3 +62,12 @@ def test_pages_say_what_was_measured(script: Any, page: Path) -> None:
     others = ("hand", "jax") if page.name == "faq.md" else ("hand", "jax", "torch", "autograd")
     for other in others:
         assert f"{mean[f'{other} ratio']:.2f}" in text, other
+
+
+@pytest.mark.parametrize("page", [README, DOCS / "index.md"], ids=lambda page: page.name)
+def test_the_picture_is_described_by_its_numbers(script: Any, page: Path) -> None:
+    ((said, _),) = re.findall(
+        r"!\[(Bars:[^\]]*)\]\(([^)]*benchmarks.svg)\)", page.read_text("utf-8")
+    )
+    times = script.against_hand(script.tables()[0])
+    assert re.findall(r"[\d.]+\b", said) == [f"{times[name]:.3g}" for name in script.ENGINES]
