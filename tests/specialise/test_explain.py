@@ -24,7 +24,7 @@ def test_without_a_kernel_it_says_so() -> None:
     told = f.explain(
         X,
     )
-    assert told.startswith("No kernel takes this call, because no kernel was there: x f8[2,3].")
+    assert told.startswith("No kernel takes this call, because there was no kernel: x f8[2,3].")
 
 
 def test_each_kernel_has_a_line() -> None:
@@ -40,17 +40,17 @@ def test_each_kernel_has_a_line() -> None:
         "loss has 4 kernels.",
         "Kernel 1 was made for the first call: x f8[2,3], lr 0.1, mode 'a'.",
         (
-            "Kernel 2 was made because lr was 0.2; kernel 1 has 0.1. From its second value on lr "
-            "is dynamic: any serves."
+            "Kernel 2 was made because lr was 0.2; kernel 1 has 0.1. The new kernel takes any "
+            "value of lr."
         ),
         (
             "Kernel 3 was made because x had shape (1, 3); kernel 2 has (2, 3). Sizes "
-            "0 and 1 have kernels of their own: they broadcast and reduce otherwise."
+            "0 and 1 have their own kernels, because they broadcast and reduce differently."
         ),
         (
-            "Kernel 4 was made because mode was 'b'; kernel 3 has 'a'. Every value of mode has a "
-            "kernel of its own, as it is no array and no number. To avoid it: pass what is "
-            "computed with as a number or an array; a few values need no change."
+            "Kernel 4 was made because mode was 'b'; kernel 3 has 'a'. Every value of mode has "
+            "its own kernel, because it is neither an array nor a number. To avoid it: pass values "
+            "to compute with as numbers or arrays. A few values need no change."
         ),
     ]
 
@@ -115,8 +115,8 @@ def test_a_recording_to_no_effect_is_told() -> None:
     assert f.cache_info()[:2] == (1, 3)
     assert f.explain().splitlines()[1:-1] == [
         (
-            "Kernel 1 was made for the first call: x f8[2,3]. It was recorded 2 times more, to no "
-            "effect, because box[0] was 'b' and became 'c'. To avoid it: pass it as an argument, "
+            "Kernel 1 was made for the first call: x f8[2,3]. It was recorded 2 times more without "
+            "need, because box[0] was 'b' and became 'c'. To avoid it: pass it as an argument, "
             "or hold it in a tj.Variable."
         )
     ]
@@ -183,7 +183,7 @@ def test_the_fifth_kernel_warns_once_at_the_users_line() -> None:
     assert [Path(one.filename).name for one in caught] == ["test_explain.py"]
     text = str(caught[0].message)
     assert text.startswith("f has made 5 kernels, 4 of them because x differed. Every size of x")
-    assert "To avoid it: write x.shape[0] for len(x)" in text
+    assert "To avoid it: write x.shape[0] instead of len(x)" in text
     assert text.endswith("f.explain() says why each was made.")
     with warnings.catch_warnings():
         warnings.simplefilter("error", TracejitWarning)
@@ -231,7 +231,7 @@ def test_what_was_read_is_told_with_what_it_costs() -> None:
     compiled = tj.function(module["f"])
     compiled(np.ones(3))
     told = compiled.explain()
-    pattern = r"kernel 1 tests what it has read, in \d+\.\d\d us: (.*)\."
+    pattern = r"kernel 1 checks the values that it reads, in \d+\.\d\d us: (.*)\."
     found = re.search(pattern, told)
     assert found is not None
     assert found[1].split(", ") == ["model.name", "model.rate", "gains[0]"]

@@ -147,7 +147,7 @@ def test_a_floating_error_is_told_also_where_python_raises_it() -> None:
         raise FloatingPointError("divide")
 
     made = pieces(raising)
-    with pytest.warns(tj.TracejitWarning, match="would meet other errors"):
+    with pytest.warns(tj.TracejitWarning, match="would raise other errors"):
         found, problem = after(made, Failed("floating", "the state"), X)
     assert found is None
     assert isinstance(problem, FloatingPointError)

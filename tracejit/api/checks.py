@@ -139,9 +139,9 @@ def check_grads(
 
 def _problems(order: int, modes: Sequence[str]) -> Iterator[str]:
     if order not in (1, 2, 3):
-        yield f"order={order!r} is none of 1, 2, 3"
+        yield f"order={order!r} is not 1, 2 or 3"
     if not modes or not set(modes) <= MODES.keys():
-        yield f"modes={modes!r} are none of 'fwd' and 'rev'"
+        yield f"modes={modes!r} are not 'fwd', 'rev' or both"
 
 
 class Check:

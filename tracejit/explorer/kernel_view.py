@@ -46,9 +46,7 @@ def _why(story: Story) -> Iterator[str]:
     if not hasattr(story.kernel, "graph"):
         told.append(_SOURCE_IS_GONE)
     if story.profile is not None:
-        told.append(
-            "Beside each line stand the time and the memory that the profile counts for it."
-        )
+        told.append("Each line shows the time and the memory that the profile measured for it.")
     yield "<div class=why>"
     yield from (f"<p>{escaped(text)}</p>" for text in told)
     yield "</div>"
@@ -59,7 +57,7 @@ def _facts(kernel: ShownKernel, code: Code) -> Iterator[str]:
     inputs = ", ".join(f"{name} {kind}" for name, kind in signature["inputs"].items())
     facts = {"takes": inputs or "nothing", "gives": ", ".join(signature["outputs"])}
     if "gradient" in signature:
-        facts["gradient by"] = ", ".join(signature["gradient"])
+        facts["gradient with respect to"] = ", ".join(signature["gradient"])
         facts["residuals"] = f"{len(signature['residuals'])}, {_own_bytes(kernel)}"
     facts["lines"] = str(str(kernel.source).count("\n"))
     facts["key"] = kernel.key[:12]

@@ -105,7 +105,7 @@ def values_tested(entry: Entry, kernel: str) -> Iterator[str]:
         more = f" and {len(names) - MOST_VALUES} more" if len(names) > MOST_VALUES else ""
         cost = f"{1e6 * seconds_of(entry.guard):.2f} us"
         told = ", ".join(names[:MOST_VALUES]) + more
-        yield f"At each call {kernel} tests what it has read, in {cost}: {told}."
+        yield f"At each call {kernel} checks the values that it reads, in {cost}: {told}."
 
 
 def _is_of_function(path: AccessPath) -> bool:
@@ -301,9 +301,9 @@ class History:
         """A line for each of these, or one for all."""
         if self.findings.forks is None:
             yield (
-                f"Conditions and loops on data in {self.name} are recorded for what a call does, "
-                f"because {self.findings.merged}. To record both sides: give a number one type on "
-                "both, and write to no array that they choose."
+                f"Conditions and loops on data in {self.name} are recorded for each way through "
+                f"them, because {self.findings.merged}. To record both sides: give a number one "
+                "type on both, and do not write to an array that they choose."
             )
         for one in self.given_up:
             yield one.tell()
@@ -366,7 +366,7 @@ class History:
             times, last = self.again[kernel]
             count = "once more" if times == 1 else f"{times} times more"
             cause = last.because(self._number)
-            parts.append(f"It was recorded {count}, to no effect, because {cause}.")
+            parts.append(f"It was recorded {count} without need, because {cause}.")
             parts.append(last.advice())
         return " ".join(filter(None, parts))
 

@@ -41,7 +41,7 @@ class Reason(NamedTuple):
     def because(self, number: Callable[[Kernel], str]) -> str:
         """The clause after "because"; `number` names a kernel."""
         if not self.differences:
-            return f"no kernel was there: {self.call}"
+            return f"there was no kernel: {self.call}"
         said = self.differences[:MOST_SAID]
         text = joined([one.tell("because") for one in said])
         if len(self.differences) > MOST_SAID:
@@ -150,16 +150,16 @@ def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference
         detail = joined([f"dimension {axis}" for axis in axes])
         return one._replace(sentence=SENTENCES["size"], detail=detail)
     if leaf.type is not None and any(size < SMALLEST for size in leaf.type.shape):
-        text = "Sizes 0 and 1 have kernels of their own: they broadcast and reduce otherwise"
+        text = "Sizes 0 and 1 have their own kernels, because they broadcast and reduce differently"
         return one._replace(detail=text)
     places = [why for place, why in fixed.items() if place.path == leaf.path]
     found = [getattr(why, "where", why) for why in places]
     line = next((_reading(where)[0] for where in found if type(where) is Where), "")
-    detail = f"Every size of {one.what} has a kernel of its own: the function needs the number"
+    detail = f"Every size of {one.what} has its own kernel, because the function needs the number"
     return one._replace(
         detail=detail + line,
-        fix="write x.shape[0] for len(x), -1, *_like, np.arange(n) and reductions; or pass arrays "
-        "of one shape.",
+        fix="write x.shape[0] instead of len(x), -1 instead of n in a reshape, and array "
+        "operations instead of a loop over range(n). Or pass arrays of one shape.",
     )
 
 

@@ -46,10 +46,10 @@ CAUSES = {
     ),
     "iterator": Cause(
         RECORDED,
-        "the function draws from an iterator, whose next element nobody knows",
+        "the function takes elements from an iterator, which cannot be known in advance",
         "draw outside of the function, and pass the element as an argument.",
     ),
-    "again": Cause("recorded {count} to no effect", "{detail}", "{fix}"),
+    "again": Cause("recorded {count} without need", "{detail}", "{fix}"),
     "trips": Cause(
         "been recorded again for {count}",
         "{detail}",
@@ -60,43 +60,43 @@ CAUSES = {
         AS_PYTHON,
         "the kernel raised {detail}, where Python goes on",
         "test for it before the call, or choose with np.where(condition, a, b). If nothing in the "
-        "function catches that error, please report it: it is one of tracejit.",
+        "function catches that error, please report it: it is a mistake of tracejit.",
     ),
     "module": Cause(
         AS_PYTHON,
         "the module that was generated for it cannot be used, which is a mistake of tracejit "
         "({detail})",
-        "report it, with what TRACEJIT_DUMP=source prints. The answer is Python's, and is right.",
+        "report it, with what TRACEJIT_DUMP=source prints. The result is Python's, and is right.",
         patience=1,
     ),
     "warned": Cause(
         AS_PYTHON,
-        "the kernel raised {detail}, as the filters of warnings say, where Python goes on: a "
-        "kernel computes other operations, which may warn in other places",
-        "let the warnings of floating-point numbers be warnings.",
+        "the kernel raised {detail}, because warnings are errors here, and Python goes on: the "
+        "operations of a kernel differ from those of the function, and may warn elsewhere",
+        "do not turn floating-point warnings into errors.",
         patience=sys.maxsize,
     ),
     "recording": Cause(
         AS_PYTHON,
         "recording it raised {detail}, where Python goes on",
         "test for it before the call. If nothing in the function catches that error, please "
-        "report it: it is one of tracejit.",
+        "report it: it is a mistake of tracejit.",
     ),
     "overlap": Cause(AS_PYTHON, "{detail}", "{fix}"),
     "labelled": Cause(AS_PYTHON, "{detail}", "{fix}"),
     "decision": Cause(
         AS_PYTHON,
-        "Python goes by {detail}",
+        "Python branches on {detail}",
         "choose between arrays with np.where(condition, a, b).",
     ),
     "prefix": Cause(
         AS_PYTHON,
-        "computing what Python goes by raised {detail}",
+        "computing the value that Python branches on raised {detail}",
         "test for it before the call, or choose with np.where(condition, a, b).",
     ),
     "text": Cause(
         AS_PYTHON,
-        "it makes the message of an error that it catches, and names an array in it",
+        "it catches an error whose message shows an array",
         "leave the array out of the message.",
     ),
     "reads": Cause(
@@ -112,8 +112,8 @@ CAUSES = {
     ),
     "floating": Cause(
         AS_PYTHON,
-        "{detail}, and a kernel, which computes other operations, would meet other errors",
-        "let errors be ignored, and test the values, np.any(x == 0).",
+        "{detail}, and the operations of a kernel differ, so it would raise other errors",
+        "ignore floating-point errors, and test the values: np.any(x == 0).",
         patience=1,
     ),
     "long": Cause(

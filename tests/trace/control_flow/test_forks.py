@@ -411,7 +411,7 @@ def test_an_array_with_two_names_is_written_to_after_a_condition() -> None:
     for x in (UP, DOWN):
         for found, wanted in zip(compiled(x, x + 1.0), f(x, x + 1.0), strict=True):
             np.testing.assert_array_equal(found, wanted)
-    assert "Conditions and loops on data in f are recorded for what a call does" in (
+    assert "Conditions and loops on data in f are recorded for each way through them" in (
         compiled.explain()
     )
     assert "because an array that they merge is written to" in compiled.explain()

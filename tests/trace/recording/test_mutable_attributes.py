@@ -108,7 +108,7 @@ def vary(model: Model, k: int) -> None:
 def test_a_hundred_values_make_two_kernels() -> None:
     f = alike(lambda self, x: x * (2 * self.lr), vary, 100)
     assert len(f.kernels) == 2
-    assert "From its second value on self.lr is read at each call" in f.explain()
+    assert "From now on self.lr is read at each call" in f.explain()
 
 
 def test_their_gradients_are_right() -> None:
@@ -154,7 +154,7 @@ def test_a_size_makes_a_kernel_for_each_value() -> None:
 
     compiled = alike(f, change, 12)
     assert len(compiled.kernels) == 4
-    assert "as Python reads it" in compiled.explain()
+    assert "because Python reads it" in compiled.explain()
 
 
 def test_numbers_of_another_type_have_a_kernel_of_their_own() -> None:

@@ -62,9 +62,9 @@ def request_of(transform: str, argnums: Any, argnames: Any, has_aux: bool = Fals
     try:
         numbers = tuple(map(operator.index, argnums if several[0] else (argnums,)))
     except TypeError:
-        _refuse_numbers(transform, f"argnums={argnums!r} are no numbers of arguments")
+        _refuse_numbers(transform, f"argnums={argnums!r} is not a position of an argument")
     if not all(isinstance(name, str) for name in names):
-        _refuse_numbers(transform, f"argnames={argnames!r} are no names of arguments")
+        _refuse_numbers(transform, f"argnames={argnames!r} is not a name of an argument")
     if names and not several[0] and numbers == (0,):
         numbers = ()
     single = len(numbers) + len(names) == 1 and not (

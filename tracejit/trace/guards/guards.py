@@ -206,7 +206,7 @@ RANK = Sentence(
     "rank",
     "{what} had shape {now}",
     "{was}",
-    "Every number of dimensions has a kernel of its own.",
+    "Every number of dimensions has its own kernel.",
     "add or drop axes before the call: {what}[None], {what}[0].",
 )
 
@@ -226,7 +226,7 @@ class IsVariable(Is):
     sentence = Sentence(
         "variable",
         "{what} was another Variable",
-        then="A kernel reads and assigns the Variables that it was made with.",
+        then="A kernel reads and assigns only the Variables that it was made with.",
         fix="keep one Variable and assign to it.",
     )
 
@@ -271,7 +271,7 @@ class SameValue(Guard):
         "dynamic",
         "{what} was {now}",
         "{was}",
-        "From its second value on {what} is dynamic: any serves.",
+        "The new kernel takes any value of {what}.",
     )
 
     def explain(self, what: str, value: Any) -> Difference:
@@ -330,8 +330,8 @@ class Static(Guard):
         "value",
         "{what} was {now}",
         "{was}",
-        "Every value of {what} has a kernel of its own, as it is no array and no number.",
-        "pass what is computed with as a number or an array; a few values need no change.",
+        "Every value of {what} has its own kernel, because it is neither an array nor a number.",
+        "pass values to compute with as numbers or arrays. A few values need no change.",
     )
 
     def text(self) -> str:
@@ -467,7 +467,7 @@ class HasContents(Guard):
     captured = Sentence(
         "contents",
         "the contents of {what} had changed",
-        then="What the function computes from it outside of recorded operations is a constant.",
+        then="Values that plain Python computes from it are constants of the kernel.",
         fix="pass it as an argument, or hold it in a tj.Variable.",
     )
 
@@ -571,6 +571,6 @@ class Never(Guard):
     captured = Sentence(
         "iterator",
         "the function draws from an iterator",
-        then="Its kernel serves no other call.",
+        then="No other call can use its kernel.",
         fix="draw outside of the function, and pass the element as an argument.",
     )

@@ -140,7 +140,7 @@ class Prefix:
 
     def _compute(self, node: Node) -> None:
         if node.op is CALLBACK:
-            raise Failed("decision", "what a callback answers")
+            raise Failed("decision", "the result of a callback")
         operands = [self._data(value) for value in node.operands]
         try:
             with np.errstate(all="ignore"):
