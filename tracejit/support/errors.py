@@ -45,7 +45,7 @@ REFUSALS = Refusals()
 
 
 class TracejitWarning(UserWarning):
-    """Something that works, and costs more than it has to."""
+    """Code that works, but is slower than it has to be."""
 
 
 class ValueNeededError(TracejitError, TypeError):
@@ -57,7 +57,7 @@ class UnsupportedError(TracejitError, TypeError):
 
 
 class InPlaceError(TracejitError, TypeError):
-    """A write into a recorded array, or of a recorded array into a plain one."""
+    """A write into an array that cannot hold recorded values."""
 
 
 class ShapeError(TracejitError, ValueError):
@@ -85,7 +85,7 @@ def shape_row(error: Exception) -> str:
 
 
 class StrictError(TracejitError, RuntimeError):
-    """A mistake of tracejit that a fallback to Python would hide, under TRACEJIT_STRICT=1."""
+    """A mistake of tracejit, under TRACEJIT_STRICT=1. Without it, the call runs as plain Python."""
 
 
 class NonFiniteError(TracejitError, FloatingPointError):
@@ -93,31 +93,31 @@ class NonFiniteError(TracejitError, FloatingPointError):
 
 
 class LeakedTensorError(TracejitError, RuntimeError):
-    """A Tensor kept from a recording that has ended, or used on another thread."""
+    """A Tensor that is used after its recording has ended, or on another thread."""
 
 
 class ArityError(TracejitError, TypeError):
-    """A call that does not fit the function's signature."""
+    """A call that does not fit the signature of the function."""
 
 
 class ArgumentError(TracejitError, TypeError):
-    """An argument or result that is neither an array, a number nor a container of them."""
+    """An argument, a result or an option that is not allowed."""
 
 
 class GradientError(TracejitError, TypeError):
-    """A gradient that was asked of something that has none: not scalar, not floating."""
+    """A gradient that does not exist: of a result that is not scalar, or an integer argument."""
 
 
 class NoGradientError(TracejitError, LookupError):
-    """Differentiation met an operation without a rule."""
+    """A gradient through an operation that has none."""
 
 
 class RuleError(TracejitError, ValueError):
-    """A user's gradient rule answered with the wrong count or shape."""
+    """A custom gradient that returns a wrong number of gradients, or a wrong shape."""
 
 
 class RuleTypeError(TracejitError, TypeError):
-    """A user's gradient rule, or the function around it, answered with the wrong kind of thing."""
+    """A custom gradient, or the function around it, that returns the wrong kind of thing."""
 
 
 class AssignError(TracejitError, ValueError):
@@ -125,27 +125,27 @@ class AssignError(TracejitError, ValueError):
 
 
 class TapeError(TracejitError, RuntimeError):
-    """A tape asked for what it cannot do in its state."""
+    """A tape that cannot do this now: it was used before, or is closed."""
 
 
 class TapeStateError(TapeError, ValueError):
-    """A tape entered, or its recording stopped, at the wrong time."""
+    """A tape that is entered, or whose recording is stopped, at the wrong time."""
 
 
 class WatchError(TracejitError, ValueError):
-    """Something to watch that is no array of tracejit's."""
+    """A plain array or number that a tape cannot watch."""
 
 
 class TapeArgumentError(TracejitError, TypeError):
-    """A target or source that no tape can know."""
+    """A target or source that cannot be on a tape."""
 
 
 class SeedError(TracejitError, ValueError):
-    """Cotangents that do not fit their targets, or an option that is none."""
+    """Tangents or cotangents that do not fit, or an unknown option."""
 
 
 class CallbackError(TracejitError, ValueError):
-    """A callback answered with another shape or dtype than it was said to."""
+    """A callback that returns another shape or dtype than its `result` says."""
 
 
 class BlockError(TracejitError, RuntimeError):
@@ -153,7 +153,7 @@ class BlockError(TracejitError, RuntimeError):
 
 
 class RecomputeError(TracejitError, RuntimeError):
-    """A function under recompute_grad that cannot be run again, or was looked into."""
+    """A function under recompute_grad whose second run differs from the first."""
 
 
 class RegisteredError(TracejitError, KeyError):
@@ -163,11 +163,11 @@ class RegisteredError(TracejitError, KeyError):
 
 
 class NotAnOpError(TracejitError, TypeError):
-    """A gradient rule for what is no operation."""
+    """A gradient rule for something that is not an operation."""
 
 
 class ImpureError(TracejitError, RuntimeError):
-    """Two recordings of one call differ: the function depends on what no guard sees."""
+    """Two recordings of one call differ, because the function depends on hidden state."""
 
 
 class KernelError(TracejitError, ImportError):
