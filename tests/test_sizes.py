@@ -377,7 +377,7 @@ def test_kernels_are_explained_by_their_sizes() -> None:
     assert told[2].startswith(
         "Kernel 2 was made because x had shape (6,); kernel 1 has (4,). The new"
     )
-    assert "kernel 2 has what holds where n > 1, n%2 == 0" in told[3]
+    assert "kernel 2 has the conditions n > 1, n%2 == 0" in told[3]
     assert "Sizes 0 and 1 have their own kernels" in told[4]
     assert g.explain(np.ones(8)) == "Kernel 2 takes this call."
     assert "write x.shape[0] instead of len(x)" in h.explain()

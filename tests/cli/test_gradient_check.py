@@ -65,7 +65,7 @@ def test_a_corner_is_no_mistake(run, tmp_path):
 
 def test_a_value_alone_is_timed(run, tmp_path):
     code, out, _ = run("check", saved(tmp_path, tj.function(np.sin), np.ones(3)))
-    assert code == 0 and "none: it computes the value alone" in out
+    assert code == 0 and "none: it computes only the value" in out
 
 
 def test_given_arguments(run, tmp_path):

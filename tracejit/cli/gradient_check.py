@@ -56,10 +56,10 @@ def add(commands: Any) -> None:
         type=positive,
         default=ELEMENTS,
         metavar="N",
-        help=f"compare so many elements of each gradient ({ELEMENTS})",
+        help=f"compare at most N elements of each gradient ({ELEMENTS})",
     )
     check.add_argument(
-        "--trust", action="store_true", help="run the file even where others can write to it"
+        "--trust", action="store_true", help="run the file even if others can write to it"
     )
 
 
@@ -120,7 +120,7 @@ def _checked(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             told = f"{one.wrong} of {one.elements} elements are wrong; {one.worst}"
         say(f"{'gradient':<11} {name}: {told}")
     if not compared:
-        say(f"{'gradient':<11} none: it computes the value alone")
+        say(f"{'gradient':<11} none: it computes only the value")
     say(f"{'time':<11} {'  '.join(f'{name} {duration(each)}' for name, each in times.items())}")
     return answer
 

@@ -47,7 +47,7 @@ def add(commands: Any) -> None:
     show.add_argument("targets", metavar="TARGET", nargs="+", help=f"{TARGET_HELP}; or {KEY_HELP}")
     add_spec(show)
     show.add_argument("--wrt", metavar="ARGS", help=WRT_HELP)
-    show.add_argument("--forward", action="store_true", help="the value alone, no gradient")
+    show.add_argument("--forward", action="store_true", help="only the value, no gradient")
     show.add_argument("--graph", action="store_true", help="the recorded graph instead of code")
     show.add_argument(
         "--profile", action="store_true", help="run it on random arrays; time and bytes by line"

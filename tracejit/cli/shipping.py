@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
     command.add_argument("target", metavar="MODULE:FUNCTION", help=TARGET_HELP)
     add_spec(command)
     command.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write")
-    command.add_argument("--no-grad", action="store_true", help="the value alone")
+    command.add_argument("--no-grad", action="store_true", help="only the value")
     command.add_argument("--wrt", metavar="ARGS", help=WRT_HELP)
     command.add_argument(
         "--overwrite", action="store_true", help="replace files that tracejit did not write"

@@ -88,7 +88,7 @@ class LinearMap:
                 needed.update(values_of(node))
                 on_the_way.append(node)
             elif node.op is DECIDE:
-                yield "Python goes by it"
+                yield "Python branches on it"
         for node in reversed(on_the_way):
             if node.op is not OVERRIDE:
                 yield from obstacles_at(node, self.dependent, self.origins, needed)

@@ -22,9 +22,9 @@ from tracejit.trace.guards.guards import Difference, Sentence
 MANY = 1 << 18
 SIZES = Sentence(
     "sizes",
-    "Python decides by sizes",
-    "what holds where {was}",
-    "What it decides otherwise has a kernel of its own.",
+    "a condition on sizes does not hold",
+    "the conditions {was}",
+    "Sizes that do not meet the conditions have their own kernel.",
 )
 
 
