@@ -28,7 +28,7 @@ def loss(w, x, y):
 """
 SHAPES = (3,), (100, 3), (100,)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-SIZE = 920, 478
+SIZE = 920, 492
 FOCUS = """
 <style>
   .page > header, .why, dl.facts, .status, .page main > *:not(.kernel), .kernel > *:not(.panes)

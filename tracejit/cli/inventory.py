@@ -48,7 +48,9 @@ def add(commands: Any) -> None:
         "check that kernels are what tracejit wrote; 1 if not",
         "tracejit verify\ntracejit verify loss\ntracejit verify 3f9a1c07",
     )
-    verify.add_argument("key", metavar="KEY", nargs="?", help=f"{KEY_HELP}; all kernels if left out")
+    verify.add_argument(
+        "key", metavar="KEY", nargs="?", help=f"{KEY_HELP}; all kernels if left out"
+    )
     prune = commands.command(
         "prune",
         _prune,

@@ -1,9 +1,9 @@
 """The same function on arrays of any size: Dask arrays that are cut along their rows.
 
 `function`, `grad`, `value_and_grad`, `jvp` and `hvp` take Dask arrays beside NumPy's, in any
-container. The function is recorded once, and cut into stages where what blocks compute has to be
-combined. What is the same for all blocks is returned as NumPy arrays and numbers, what has the rows
-as Dask arrays.
+container. The function is recorded once, and cut into stages where results of the blocks have to
+be combined. Results that are the same for all blocks are NumPy arrays and numbers. Results with
+rows are Dask arrays.
 
 Nothing of tracejit imports Dask but this package: `pip install tracejit[dask]`.
 """

@@ -1,9 +1,8 @@
 """Cached kernels as modules: `from tracejit.kernels import loss__f8_32x16__3f9a1c07`.
 
-A kernel is looked up in the cache folder (`tracejit.cache.settings.default_path`) and verified
-before it runs; one that is missing, damaged or not ours raises `KernelError`, an ImportError that
-names the file and the problem. `dir(tracejit.kernels)` lists what there is. Imported twice, it is
-the same module.
+The kernel is read from the cache folder (`tracejit.cache.settings.default_path`) and verified
+before it runs. A file that is missing, damaged or not yours raises `KernelError`, an ImportError
+that names the file and the problem. `dir(tracejit.kernels)` lists all kernels.
 """
 
 from __future__ import annotations
