@@ -189,6 +189,28 @@ def test_a_rule_that_differs_in_one_mode_only() -> None:
     assert "wrong" in failure(wrong, X, order=1)
 
 
+@pytest.mark.parametrize("through", ["primitive", "callback", "primitive in a loop"])
+def test_what_is_called_outside_gets_real_numbers_alone(through: str) -> None:
+    kinds = set()
+
+    def sine(x: Any) -> Any:
+        kinds.add(np.asarray(x).dtype.kind)
+        return np.sin(x)
+
+    op = tj.primitive(sine)
+    tj.register_gradient(op)(lambda applied, g: g * np.cos(applied.inputs[0]))
+
+    def f(x: Any) -> Any:
+        if through == "callback":
+            return x * np.ceil(tj.callback(sine, x, result=tj.TensorSpec((3,))))
+        if through == "primitive":
+            return op(x)
+        return tj.scan(lambda c, e: (c * op(e), None), x[0], x)[0]
+
+    tj.check_grads(f, (X,), order=1, modes=("rev",))
+    assert kinds == {"f"}
+
+
 def test_a_jump_is_no_agreement() -> None:
     assert "wrong" in failure(lambda x: np.floor(x), np.array([2.0]), order=1)
 

@@ -4,6 +4,7 @@ Of each order the derivative of one real number is checked, the inner product of
 fixed random array, with respect to one element of an argument at a time. The first order is
 compared with the plain function: by complex step, where that agrees with differences, so that the
 function is analytic there, else by differences at three steps, errors of order 2 and 4 removed.
+Primitives and callbacks that answer are called with real numbers alone, as a kernel calls them.
 Higher orders are compared with differences of the derivatives below, which have been checked; in
 reverse mode those move with the cotangents as well.
 """
@@ -22,7 +23,9 @@ from tracejit.api.derived import callable_of
 from tracejit.api.differences import Element, Settings, Slopes, in_form, inner
 from tracejit.api.transforms import jvp, vjp
 from tracejit.ir.graph import Node, Value
+from tracejit.ir.subgraph import every_node
 from tracejit.ir.types import type_of
+from tracejit.ops.control.effects import call_source
 from tracejit.ops.control.marker_ops import OVERRIDE
 from tracejit.specialise.function import Function
 from tracejit.support.errors import TracejitError, fail
@@ -42,7 +45,7 @@ ORDINALS = ("", "first", "second", "third")
 class Level(NamedTuple):
     """A function of the moving arrays to a list of arrays, and how it was derived from the user's.
 
-    `plain` is the same computed by NumPy alone, in complex numbers too; None above the first order.
+    `plain` is the same computed by plain Python; None above the first order.
     `more` are arrays that it takes after the user's: cotangents.
     """
 
@@ -181,8 +184,9 @@ class Check:
             [inspect.Parameter("xs", inspect.Parameter.VAR_POSITIONAL)]
         )
         self.function: Function[..., Any] = Function(core, options=Options(cache=False))
-        values = self.function.kernel(*self.xs).graph.values()
-        sizes = [_itemsize(v.type.dtype) for v in values if v.type.is_inexact]
+        graph = self.function.kernel(*self.xs).graph
+        sizes = [_itemsize(v.type.dtype) for v in graph.values() if v.type.is_inexact]
+        self.calls_out = any(node.op.source is call_source for node in every_node(graph.nodes))
         self.itemsize = min([self.itemsize, *sizes])
         try:
             self._results(self.xs)
@@ -240,7 +244,7 @@ class Check:
             return [y for y in plain(xs) if _moves(y)]
 
         points = [*self.xs, *level.more]
-        slopes = Slopes(results, points, seeds, settings, plain is not None)
+        slopes = Slopes(results, points, seeds, settings, plain is not None, not self.calls_out)
         pull = vjp(level.function, *points)[1](seeds) if mode == "rev" else None
         wrong: list[Element] = []
         for leaf, x in enumerate(points):

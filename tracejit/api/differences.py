@@ -47,16 +47,18 @@ class Slopes:
         seeds: Sequence[Any],
         settings: Settings,
         plain: bool,
+        takes_complex: bool = True,
     ) -> None:
-        """The inner product of function(xs) with `seeds`; a `plain` one is NumPy's alone, which
-        takes double precision, and complex numbers."""
+        """The inner product of function(xs) with `seeds`; a `plain` one is Python's alone, which
+        takes double precision, and where all of it is NumPy's, complex numbers."""
         self.function = function
         self.xs = xs
         self.seeds = seeds
         self.settings = settings
         self.plain = plain
         arrays = (*xs, *seeds)
-        self.complex_works = plain and not any(array.dtype.kind == "c" for array in arrays)
+        is_real = not any(array.dtype.kind == "c" for array in arrays)
+        self.complex_works = plain and takes_complex and is_real
 
     def wrong(self, leaf: int, indices: Sequence[Any], found: Sequence[complex]) -> list[Element]:
         """The elements of an argument whose derivatives are not these."""
