@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
 import pickle
@@ -12,7 +13,9 @@ from typing import Any
 import dask
 import dask.array
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.integrate
 import scipy.linalg
 import scipy.optimize
 
@@ -22,6 +25,8 @@ import tracejit.dask as td
 X = np.array([1.0, 2.0, 3.0])
 TABLE = np.arange(3.0)
 A = np.eye(3)
+PEOPLE = pd.DataFrame({"age": [20.0, 30.0, 40.0], "income": [1.0, 2.0, 3.0]})
+DAYS = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]")
 KEPT: list[Any] = []
 ROWS = dask.array.ones((4, 3), chunks=(2, 3))
 
@@ -173,6 +178,43 @@ def kept_of_a_step(x: Any) -> Any:
     return last + kept[0]
 
 
+def increased(x: Any) -> Any:
+    k = np.arange(3)
+    k += x
+    return k
+
+
+def clamped(x: Any) -> Any:
+    if x > 2.0 and x < 3.0:
+        x = 2.0
+    return np.sum(x)
+
+
+def halved(x: Any) -> Any:
+    while x > 1.0:
+        x = x / 2.0
+    return np.sum(x)
+
+
+def positive(x: Any) -> Any:
+    assert x > 0, "positive"
+    return np.sum(x)
+
+
+def counted(x: Any, k: Any) -> Any:
+    k /= 2
+    return np.sum(k * x)
+
+
+def linear(w: Any, df: Any) -> Any:
+    return np.sum(w[0] * df["age"])
+
+
+def unset(x: Any) -> Any:
+    bias = None
+    return np.sum(x + bias)
+
+
 BAD_INPUTS: dict[str, Callable[[], Any]] = {
     # Shapes, axes and indices
     "add shapes": lambda: compiled(lambda x: x + np.ones(4))(X),
@@ -209,6 +251,47 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "np.random": lambda: compiled(lambda x: x + np.random.normal(size=3))(X),  # noqa: NPY002
     "a misspelled attribute": lambda: compiled(lambda x: x.foo)(X),
     "an attribute to set": lambda: compiled(lambda x: setattr(x, "foo", 1))(X),
+    # The first hour
+    "ragged rows": lambda: tj.grad(lambda x: np.sum(np.array([x, x[:2]])))(X),
+    "mean of an array and a number": lambda: tj.grad(lambda x: np.mean([x, 2.0]))(X),
+    "if on an array": lambda: tj.grad(clamped)(X),
+    "while on an array": lambda: tj.grad(halved)(X),
+    "assert on an array": lambda: tj.grad(positive)(X),
+    "max of an array and a number": lambda: tj.grad(lambda x: np.sum(max(x, 0.0)))(X),
+    "min of two arrays": lambda: tj.grad(lambda x: np.sum(min(x, 2.0 * x)))(X),
+    "not of an array": lambda: tj.grad(lambda x: 0.0 if not x else np.sum(x))(X),
+    "a chain of comparisons": lambda: tj.grad(lambda x: np.sum(x * (0.0 < x < 2.0)))(X),
+    "adding to an array of integers": lambda: tj.grad(increased)(X),
+    "dividing an argument of integers": lambda: tj.grad(counted)(X, np.arange(3)),
+    "out= of integers": lambda: tj.grad(lambda x: np.add(x, 1.0, out=np.arange(3)))(X),
+    "a column of a DataFrame": lambda: tj.grad(linear)(X, PEOPLE),
+    "a product with a DataFrame": lambda: tj.grad(lambda w: np.sum(PEOPLE.T @ w))(X),
+    "a Series made inside": lambda: tj.grad(lambda x: pd.Series(x).sum())(X),
+    "a DataFrame differentiated": lambda: tj.grad(lambda df: np.sum(df["age"]))(PEOPLE),
+    "an operand that is None": lambda: tj.grad(unset)(X),
+    "a simulator in C": lambda: tj.grad(lambda x: ctypes.c_double(x[0]).value)(X),
+    "quad inside": lambda: tj.grad(lambda x: scipy.integrate.quad(lambda t: t * x[0], 0, 1)[0])(X),
+    "solve_ivp inside": lambda: tj.grad(
+        lambda x: scipy.integrate.solve_ivp(lambda t, y: x[0] * y, (0, 1), [1.0]).y[0, -1]
+    )(X),
+    "brentq inside": lambda: tj.grad(lambda x: scipy.optimize.brentq(lambda t: t - x[0], 0, 5))(X),
+    "np.frompyfunc": lambda: tj.grad(lambda x: np.sum(np.frompyfunc(abs, 1, 1)(x)))(X),
+    "np.save inside": lambda: tj.grad(lambda x: np.save("x.npy", x))(X),
+    "text by %": lambda: tj.grad(lambda x: print("loss %.3f" % np.sum(x)))(X),  # noqa: T201, UP031
+    "a dict looked up": lambda: tj.grad(lambda x: {1.0: 5.0}[x[0]] * x[0])(X),
+    "a keyword that NumPy has not": lambda: tj.grad(lambda x: np.sum(x, axes=0))(X),
+    "argnums of a name": lambda: tj.grad(lambda x: np.sum(x), argnums="x"),
+    "argnames of a number": lambda: tj.grad(lambda x: np.sum(x), argnames=0),
+    "too many arguments": lambda: tj.grad(lambda x: np.sum(x))(X, X),
+    "a value for a function": lambda: tj.grad(np.sum(X)),
+    "a count as result": lambda: tj.grad(lambda x: np.sum(x > 1.0))(X),
+    "an int in a list": lambda: tj.grad(lambda x: x[0] * 2.0)([1, 2]),
+    "a string in the place of a list": lambda: tj.grad(lambda x: np.sum(x))("1, 2"),
+    "a range to differentiate": lambda: tj.grad(lambda x: sum(x))(range(3)),
+    "an object of a class": lambda: compiled(lambda p: np.sum(p.w))(SimpleNamespace(w=X)),
+    "days": lambda: tj.grad(lambda x: np.sum(x * DAYS))(X),
+    "words": lambda: tj.grad(lambda x: np.sum(x * np.array(["a", "b", "c"])))(X),
+    "big-endian numbers": lambda: tj.grad(lambda x: np.sum(x))(X.astype(">f8")),
     # Writing
     "assigning a Variable's element": variable_element,
     "adding to a Variable": variable_in_place,

@@ -26,6 +26,7 @@ from tracejit.ir.types import parse_type
 from tracejit.ops.base.op import Op
 from tracejit.specialise.strict_mode import python_must_raise
 from tracejit.support.errors import ERRORS, TracejitError, Where, fail, without_frames
+from tracejit.trace.source.instead import NUMBERS
 
 da = pytest.importorskip("dask.array", reason="the extra dask is not installed")
 td = pytest.importorskip("tracejit.dask")
@@ -334,6 +335,9 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "not-an-array": lambda: tj.function(lambda x: x)(bytearray(2)),
     "too-deep": lambda: tj.function(lambda x: x)(holding_itself()),
     "labelled": lambda: tj.vmap(lambda x: x)(series()),
+    "labelled-operand": lambda: tj.grad(lambda x: np.sum(x * series()))(VECTOR),
+    "truth": lambda: tj.function(lambda x: x if x > 0 else -x)(VECTOR),
+    "argument-choice": lambda: tj.grad(np.sum, argnums="a"),
     "dask": lambda: tj.grad(lambda w, x: np.sum(x @ w))(VECTOR, da.ones((2, 3))),
     "dask-arguments": lambda: td.function(np.add)(ROWS, ROWS.rechunk((1, 3))),
     "block": lambda: td.function(lambda x: np.sum(np.linalg.inv(x)))(
@@ -522,7 +526,7 @@ def test_an_error_says_what_where_why_and_fix() -> None:
         f"{head}return 2.0 * float(loss)",
         f"{' ' * len(head)}             ^^^^^^^^^^^",
         "  Why: the value used now would be frozen into every later call.",
-        "  Fix: keep computing with NumPy, or return it and convert it outside the function.",
+        f"  Fix: {NUMBERS}",
     ]
     if sys.version_info < (3, 11):
         del expected[2]

@@ -177,9 +177,9 @@ def constants_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in sorted(arrays.items()):
             if array.dtype.hasobject or np.dtype(array.dtype.str) != array.dtype:
-                raise fail(
-                    "unsupported-dtype", None, what=f"the constant {name}", dtype=array.dtype
-                )
+                words = {"what": f"the constant {name}", "dtype": array.dtype}
+                fix = "convert it with .astype(...) before the call."
+                raise fail("unsupported-dtype", None, fix=fix, **words)
             # Everything zipfile would take from clock or platform is fixed.
             member = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             member.create_system = 3

@@ -26,7 +26,7 @@ from tracejit.specialise.read_guards import (
 from tracejit.specialise.results import finish
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.cost_model import costs
-from tracejit.support.errors import TracejitError, Where, fail
+from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.support.options import Options
 from tracejit.support.progress import stage
 from tracejit.trace.arguments.free_dimensions import RanOnce
@@ -292,6 +292,8 @@ class Tracer:
             with_sizes = sizes is not None and isinstance(error, Exception)
             if with_sizes and not request.before.restore():
                 raise RanOnce from error
+            if isinstance(error, TracejitError) and error.row == "random":
+                raise placed(error, recording.drawn) from None
             raise
         finally:
             self.effects |= recording.effects()

@@ -5,12 +5,12 @@ why that cannot be right, and the fix. `fail(name, where, **words)` fills a row 
 exception; the caller raises it. Nothing else in tracejit composes an error text, and a test
 triggers every row.
 
->>> error = fail("wrong-arity", None, function="loss", problem="missing an argument: 'w'")
->>> raise error
+>>> words = {"function": "loss", "problem": "missing an argument: 'w'", "signature": "(w)"}
+>>> raise fail("wrong-arity", None, **words)
 Traceback (most recent call last):
 tracejit.support.errors.ArityError: loss() cannot be called like this: missing an argument: 'w'.
   Why: arguments are bound by the signature of loss, as in Python.
-  Fix: call it as the undecorated function is called.
+  Fix: call it as it is defined: loss(w).
 """
 
 from __future__ import annotations
@@ -256,16 +256,10 @@ ERRORS: dict[str, Row] = {
         UnsupportedError,
         "{function} is not recorded by tracejit.",
         "it would run on the raw values of this one call, and its gradient would be lost.",
-        "write it with functions that are recorded, or keep it outside the function.",
+        "{fix}",
     ),
     "unsupported-call": Row(
         UnsupportedError,
-        "{function} cannot be recorded in this form: {problem}.",
-        "ignoring part of the call would compute something else.",
-        "{fix}",
-    ),
-    "unsupported-values": Row(
-        ShapeError,
         "{function} cannot be recorded in this form: {problem}.",
         "ignoring part of the call would compute something else.",
         "{fix}",
@@ -274,7 +268,7 @@ ERRORS: dict[str, Row] = {
         UnsupportedError,
         "{what} has dtype {dtype}, which is not recorded.",
         "tracejit records booleans, integers, floating and complex numbers of native byte order.",
-        "convert it with .astype(...) before the call.",
+        "{fix}",
     ),
     "write": Row(
         InPlaceError,
@@ -309,8 +303,8 @@ ERRORS: dict[str, Row] = {
     "update": Row(
         InPlaceError,
         "{call}: {problem}.",
-        "an array keeps its dtype when it is written to, as in NumPy.",
-        "convert the result with .astype(...), or bind it to a name: y = y / 2.",
+        "an array keeps its dtype when it is written to, and NumPy raises the same error.",
+        "{fix}",
     ),
     "not-apart": Row(
         InPlaceError,
@@ -331,6 +325,12 @@ ERRORS: dict[str, Row] = {
         "NumPy raises the same error on arrays of these shapes.",
         "{fix}",
     ),
+    "truth": Row(
+        ShapeError,
+        "the truth value of {test} is ambiguous.",
+        "some elements may be true and others false, and NumPy raises the same error.",
+        "{fix}",
+    ),
     "not-twice": Row(
         UnsupportedError,
         "{function} has to run once more for this call, and cannot.",
@@ -341,13 +341,8 @@ ERRORS: dict[str, Row] = {
         UnsupportedError,
         "{function} drew random numbers from {generator} while it was recorded.",
         "the numbers drawn now would be frozen into every later call.",
-        "draw from a np.random.Generator argument, or from a captured tj.random.default_rng.",
-    ),
-    "index": Row(
-        IndexShapeError,
-        "{call}: {problem}.",
-        "NumPy raises the same error on arrays of these shapes.",
-        "{fix}",
+        "draw from an argument, rng = np.random.default_rng(0), or from a captured "
+        "tj.random.default_rng(0); or draw before the call, and pass the numbers.",
     ),
     "leaked": Row(
         LeakedTensorError,
@@ -379,7 +374,7 @@ ERRORS: dict[str, Row] = {
         ArityError,
         "{function}() cannot be called like this: {problem}.",
         "arguments are bound by the signature of {function}, as in Python.",
-        "call it as the undecorated function is called.",
+        "call it as it is defined: {function}{signature}.",
     ),
     "input-signature": Row(
         ArgumentError,
@@ -461,7 +456,7 @@ ERRORS: dict[str, Row] = {
         ArgumentError,
         "{decorator} needs a function, got {kind}.",
         "there is nothing to record.",
-        "pass a function: {decorator}(f).",
+        "pass the function itself, {decorator}(f), not what a call of it returns.",
     ),
     "memory-budget": Row(
         ArgumentError,
@@ -612,8 +607,8 @@ ERRORS: dict[str, Row] = {
     "not-real": Row(
         GradientError,
         "{transform}({function}) needs a real floating result, but {function} returns {type}.",
-        "only a real number has one direction of steepest ascent.",
-        "return a real float: np.real(...), np.abs(...) or .astype(float).",
+        "{why}.",
+        "{fix}",
     ),
     "integer-input": Row(
         GradientError,
@@ -626,6 +621,12 @@ ERRORS: dict[str, Row] = {
         "{transform}: {problem}.",
         "argnums and argnames choose arguments, mode and chunk_size how directions are taken.",
         'pass numbers, names, mode="auto", "fwd" or "rev", and a positive chunk_size.',
+    ),
+    "argument-choice": Row(
+        GradientError,
+        "{transform}: {option}={given!r} is not {words}.",
+        "argnums takes positions, which count from 0, and argnames names.",
+        "{fix}",
     ),
     "no-such-argument": Row(
         GradientError,
@@ -770,7 +771,10 @@ ERRORS: dict[str, Row] = {
         "make f return one array per input, each with the shape of its input.",
     ),
 }
-ERRORS["axis"] = ERRORS["index"]._replace(error=AxisShapeError)
+ERRORS["labelled-operand"] = ERRORS["labelled"]
+ERRORS["unsupported-values"] = ERRORS["unsupported-call"]._replace(error=ShapeError)
+ERRORS["index"] = ERRORS["shapes"]._replace(error=IndexShapeError)
+ERRORS["axis"] = ERRORS["shapes"]._replace(error=AxisShapeError)
 ERRORS["matrix"] = ERRORS["shapes"]._replace(error=MatrixShapeError)
 
 

@@ -226,8 +226,8 @@ ADVICE: dict[str, tuple[Callable[[], Any], str, str]] = {
     "an array": (lambda: tj.grad(np.sin)(X), "returns f8[3]", "np.sum"),
     "no pair": (lambda: tj.grad(np.sum, has_aux=True)(X), "(value, auxiliary)", "return a pair"),
     "integers": (lambda: tj.grad(np.sum)(np.arange(3)), "which is i8[3]", "a.astype(float)"),
-    "an integer": (lambda: tj.grad(lambda x: x * x)(2), "which is a Python number", "float(x)"),
-    "an object": (lambda: tj.grad(Model.loss)(Model(), X), "self, which is Model", "argnums="),
+    "an integer": (lambda: tj.grad(lambda x: x * x)(2), "which is the int 2", "float(x)"),
+    "an object": (lambda: tj.grad(Model.loss)(Model(), X), "self, which is a Model", "argnums="),
 }
 
 

@@ -46,8 +46,8 @@ def test_a_recorded_number_is_an_array() -> None:
 
 
 def test_what_numpy_says_is_wrong_is_said_of_the_users_line() -> None:
-    with pytest.raises(ShapeError, match=r"np\.rot90: Axes must be different") as caught:
+    with pytest.raises(ShapeError, match=r"np\.rot90.*: Axes must be different") as caught:
         record(lambda x: np.rot90(x, 1, (0, 0)), X)
     assert "test_numpy_code.py" in str(caught.value)
-    with pytest.raises(ShapeError, match=r"np\.fliplr: Input must be"):
+    with pytest.raises(ShapeError, match=r"np\.fliplr.*: Input must be"):
         record(lambda x: np.fliplr(x[0]), X)

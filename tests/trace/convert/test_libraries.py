@@ -108,3 +108,26 @@ def test_code_of_c_gets_what_is_captured() -> None:
     for number in (1.0, 1.0, 9.0):
         table[0] = number
         np.testing.assert_array_equal(compiled(np.ones(3)), f(np.ones(3)))
+
+
+def test_what_draws_is_refused_by_the_users_name() -> None:
+    plt = pytest.importorskip("matplotlib.pyplot", reason="the extra docs is not installed")
+
+    def loss(x: Any) -> Any:
+        plt.plot(x, x * 2.0)
+        return np.sum(x)
+
+    with pytest.raises(UnsupportedError, match=r"^plt\.plot is not recorded") as caught:
+        tj.grad(loss)(X)
+    assert "tj.callback(plt.plot, x, x * 2.0)" in str(caught.value)
+
+
+def test_tables_of_plain_numbers_are_made_while_recording() -> None:
+    pd = pytest.importorskip("pandas", reason="the extra test is not installed")
+
+    def loss(x: Any) -> Any:
+        return np.sum(x * pd.Series([1.0, 2.0, 3.0]).to_numpy())
+
+    assert tj.grad(loss)(X).tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(UnsupportedError, match=r"^pd\.Series is not recorded"):
+        tj.grad(lambda x: pd.Series(x).sum())(X)

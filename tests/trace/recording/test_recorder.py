@@ -246,7 +246,7 @@ def test_types_that_do_not_fit_are_unsupported(recorder: Any) -> None:
 
 
 def test_what_is_no_array_is_named(recorder: Any) -> None:
-    for operand, words in ((object(), "an object"), ("text", "a str"), (None, "a NoneType")):
+    for operand, words in ((object(), "an object"), ("text", "a str"), (None, "None")):
         error = recorder.not_an_array(operand)
         assert isinstance(error, TracejitError)
         assert isinstance(error, TypeError)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.support.processes import python
 from tracejit.support.errors import UnsupportedError
 from tracejit.trace.capture.captures import Captures
@@ -81,3 +82,31 @@ except tj.errors.UnsupportedError as error:
 @pytest.mark.parametrize("function", ["seeding", "drawing"])
 def test_numpys_own_generator_is_imported_for_those_who_draw_alone(function: str) -> None:
     assert python(FRESH.replace("FUNCTION", function)) == "refused\n"
+
+
+RNG = np.random.default_rng(0)
+
+
+def draws_by_numpy(x: Any) -> Any:
+    y = x * 2.0
+    return y + np.random.normal(size=3)  # noqa: NPY002
+
+
+def draws_by_a_captured_generator(x: Any) -> Any:
+    y = x * 2.0
+    return y + RNG.normal(size=3)
+
+
+def draws_by_python(x: Any) -> Any:
+    y = x * 2.0
+    return y * random.random()
+
+
+@pytest.mark.parametrize(
+    "function", [draws_by_numpy, draws_by_a_captured_generator, draws_by_python]
+)
+def test_the_error_shows_the_line_that_draws(function: Any) -> None:
+    with pytest.raises(UnsupportedError, match="drew random numbers") as caught:
+        tj.function(function)(np.ones(3))
+    lines = str(caught.value).splitlines()
+    assert lines[1].split("   ")[1].startswith("return y ")

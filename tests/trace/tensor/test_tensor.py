@@ -252,8 +252,8 @@ VALUES = {
     "float": (float, "float(x)"),
     "complex": (complex, "complex(x)"),
     "asarray": (np.asarray, "np.asarray(x)"),
-    "array": (lambda x: np.array([x, 1.0]), "np.asarray(x)"),
-    "full": (lambda x: np.full(3, x), "np.asarray(x)"),
+    "array": (lambda x: np.array([x, 1.0]), ("np.array([x, 1.0])", "np.asarray(x)")),
+    "full": (lambda x: np.full(3, x), ("np.full(3, x)", "np.asarray(x)")),
     "sin": (math.sin, "float(x)"),
     "item": (lambda x: x.item(), "x.item()"),
     "tolist": (lambda x: x.tolist(), "x.tolist()"),
@@ -263,14 +263,17 @@ VALUES = {
 
 
 @pytest.mark.parametrize(("call", "what"), VALUES.values(), ids=VALUES)
-def test_what_needs_a_value_is_refused(call: Callable[[Any], Any], what: str) -> None:
+def test_what_needs_a_value_is_refused(call: Callable[[Any], Any], what: Any) -> None:
+    """Before Python 3.11 the expression of a line is not known."""
+
     def f(x: Any) -> Any:
         return call(x)
 
     error = refused(f, np.array(1.5))
     assert type(error) is ValueNeededError
     assert isinstance(error, TypeError)
-    assert str(error).startswith(f"{what} needs a value, but ")
+    either = what if isinstance(what, tuple) else (what,)
+    assert str(error).startswith(tuple(f"{one} needs a value, but " for one in either))
     assert "is being recorded (" in str(error)
     assert "\n  Why: the value used now would be frozen into every later call.\n" in str(error)
 
@@ -386,10 +389,10 @@ def test_a_plain_array_does_not_take_a_recorded_element(index: Any) -> None:
     ("call", "name"),
     [
         (lambda x: np.busday_count(x, x), "np.busday_count"),
-        (lambda x: np.frompyfunc(max, 2, 1).reduce(x), "the ufunc max (vectorized).reduce"),
+        (lambda x: np.frompyfunc(max, 2, 1).reduce(x), "np.frompyfunc(max, ...).reduce"),
         (lambda x: x.byteswap(), "ndarray.byteswap"),
         (lambda x: x.ctypes, "ndarray.ctypes"),
-        (lambda x: np.frompyfunc(max, 2, 1).outer(x, x), "the ufunc max (vectorized).outer"),
+        (lambda x: np.frompyfunc(max, 2, 1).outer(x, x), "np.frompyfunc(max, ...).outer"),
         (lambda x: np.busday_count(x, x), "np.busday_count"),
     ],
 )

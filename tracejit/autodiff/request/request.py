@@ -22,6 +22,7 @@ from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.support.errors import fail
 from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.recorded_matrix import RecordedMatrix
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.recording.variable import read_leaf
 from tracejit.trace.source import places
@@ -36,7 +37,7 @@ from tracejit.trace.structure.trees import (
     tuple_of,
     unflatten,
 )
-from tracejit.trace.structure.wrapped import is_labelled, labelled
+from tracejit.trace.structure.wrapped import is_labelled, labelled, noun_of
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 FLOAT = np.dtype("f8")
@@ -62,9 +63,9 @@ def request_of(transform: str, argnums: Any, argnames: Any, has_aux: bool = Fals
     try:
         numbers = tuple(map(operator.index, argnums if several[0] else (argnums,)))
     except TypeError:
-        _refuse_numbers(transform, f"argnums={argnums!r} is not a position of an argument")
+        _refuse_choice(transform, "argnums", argnums, "0 for the first argument, (0, 2) for two")
     if not all(isinstance(name, str) for name in names):
-        _refuse_numbers(transform, f"argnames={argnames!r} is not a name of an argument")
+        _refuse_choice(transform, "argnames", argnames, '"w", or ("w", "b") for two')
     if names and not several[0] and numbers == (0,):
         numbers = ()
     single = len(numbers) + len(names) == 1 and not (
@@ -73,8 +74,18 @@ def request_of(transform: str, argnums: Any, argnames: Any, has_aux: bool = Fals
     return Request(transform, numbers, names, single, has_aux)
 
 
-def _refuse_numbers(transform: str, problem: str) -> NoReturn:
-    raise fail("transform-option", places.here(), transform=f"tj.{transform}", problem=problem)
+def _refuse_choice(transform: str, option: str, given: Any, example: str) -> NoReturn:
+    other = {"argnums": "argnames", "argnames": "argnums"}[option]
+    kind = str if option == "argnums" else int
+    chosen = given if isinstance(given, (tuple, list)) else (given,)
+    is_other = all(isinstance(one, kind) for one in chosen)
+    words = {
+        "option": option,
+        "given": given,
+        "words": "a number of an argument" if kind is str else "a name of an argument",
+        "fix": f"write {other}={given!r}." if is_other else f"write {option}={example}.",
+    }
+    raise fail("argument-choice", places.here(), transform=f"tj.{transform}", **words)
 
 
 class Answer(NamedTuple):
@@ -204,14 +215,18 @@ def _refuse(leaf: Any, name: str, request: Request, function: str) -> NoReturn:
     if is_labelled(type(leaf)):
         raise labelled(leaf, f"argument {name} of {function}", name)
     kinds = {"b": "booleans", "i": "integers", "u": "integers"}
-    what, letter = type(leaf).__name__, ""
+    what, letter = noun_of(leaf), ""
     fix = "pass its arrays, in a dict, a list or a dataclass"
-    if isinstance(leaf, (str, NoneType)):
+    if isinstance(leaf, (str, NoneType, *FUNCTIONS)):
         fix = "pass it in another argument"
+    elif type(leaf) is RecordedMatrix:
+        what, fix = "a sparse matrix", "pass it in another argument"
+    elif hasattr(leaf, "__iter__") and not hasattr(leaf, "__dict__"):
+        fix = f"pass np.array([*{name}], dtype=float)"
     known = leaf.type if type(leaf) in TENSORS else type_of(leaf)
     if known is not None and type(leaf) is not bool:
         is_number, letter = known.form == "weak", known.dtype.kind
-        what = "a Python number" if is_number else repr(known)
+        what = f"the int {leaf}" if is_number else repr(known)
         fix = "pass " + (f"float({name})" if is_number else f"{name}.astype(float)")
         fix += "" if name.isidentifier() else " or pass it in another argument"
     raise fail(
@@ -221,7 +236,7 @@ def _refuse(leaf: Any, name: str, request: Request, function: str) -> NoReturn:
         function=function,
         name=name,
         type=what,
-        kind=kinds.get(letter, f"values of type {what}"),
+        kind=kinds.get(letter, f"objects such as {what}"),
         fix=fix,
     )
 
@@ -242,6 +257,16 @@ def split_auxiliary(result: Any, request: Request, function: str) -> tuple[Any, 
     )
 
 
+_NOT_REAL = (
+    "only a real number has one direction of steepest ascent",
+    "return a real number: np.real(...), or np.abs(...).",
+)
+_NOT_FLOATING = (
+    "an integer or a truth value jumps, and its slope is zero or nothing",
+    "return a number that varies smoothly, such as a mean or a sum of floating numbers.",
+)
+
+
 def _scalar(result: Any, request: Request, function: str, recording: Recorder) -> Tensor:
     """The result as a Tensor, if it is one real floating number."""
     structure = flatten(result)[1]
@@ -253,7 +278,8 @@ def _scalar(result: Any, request: Request, function: str, recording: Recorder) -
         fix = "reduce it (np.sum, np.mean), or use tj.jacobian or tj.vjp for functions of arrays."
         raise fail("not-scalar", None, type=repr(result.type), fix=fix, **words)
     if result.dtype.kind != "f":
-        raise fail("not-real", None, type=repr(result.type), **words)
+        why, fix = _NOT_REAL if result.dtype.kind == "c" else _NOT_FLOATING
+        raise fail("not-real", None, type=repr(result.type), why=why, fix=fix, **words)
     scalar: Tensor = result
     return scalar
 

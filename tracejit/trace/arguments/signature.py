@@ -39,7 +39,13 @@ from tracejit.trace.guards.guards import (
 from tracejit.trace.structure.draws import is_generator
 from tracejit.trace.structure.sparse_products import is_sparse
 from tracejit.trace.structure.trees import Structure, flatten, labels, paths, unflatten
-from tracejit.trace.structure.wrapped import is_labelled, is_of_dask, not_an_array, of_dask
+from tracejit.trace.structure.wrapped import (
+    dtype_refused,
+    is_labelled,
+    is_of_dask,
+    not_an_array,
+    of_dask,
+)
 from tracejit.trace.tensor.tensor import TENSORS
 
 Role = Literal["array", "scalar", "number", "static", "variable", "generator", "sparse", "labelled"]
@@ -232,7 +238,8 @@ def bind_arguments(
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise fail("wrong-arity", None, function=name, problem=error) from None
+        words = {"function": name, "problem": error, "signature": signature}
+        raise fail("wrong-arity", None, **words) from None
     bound.apply_defaults()
     return dict(bound.arguments)
 
@@ -338,9 +345,7 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
     known = type_of(value)
     if known is not None:
         if known.dtype.kind not in "biufc" or not known.dtype.isnative:
-            raise fail(
-                "unsupported-dtype", None, what=f"argument {path} of {function}", dtype=known.dtype
-            )
+            raise dtype_refused(None, known.dtype, f"argument {path} of {function}", path)
         if known.form == "weak":
             return ("static", None) if kind is bool else ("number", known)
         return ("scalar" if known.form == "scalar" else "array"), known

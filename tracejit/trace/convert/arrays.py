@@ -16,6 +16,7 @@ from tracejit.support.errors import fail
 from tracejit.trace.convert.rules import rule, where_recorded
 from tracejit.trace.recording.record import current_recording
 from tracejit.trace.source import places
+from tracejit.trace.source.instead import not_recorded
 from tracejit.trace.tensor.memory import Sealed, View, lies_in_order
 from tracejit.trace.tensor.namespaces import NUMPY, ListUfunc, recorded_argument
 from tracejit.trace.tensor.tensor import ROUTED, TENSORS, Tensor
@@ -91,7 +92,7 @@ class Flags:
         return getattr(self, name.lower())
 
     def __getattr__(self, name: str) -> Any:
-        raise fail("unsupported-function", places.here(), function=f"the flag {name} of an array")
+        raise not_recorded(places.here(), f"the flag {name} of an array")
 
 
 def _view(x: Any) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from types import FunctionType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from tracejit.trace.convert.rules import where_recorded
 from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.scipy_calls import scipy_called
 from tracejit.trace.source import places
+from tracejit.trace.source.instead import SOLVERS, is_closed, not_recorded
 from tracejit.trace.structure.trees import flatten, map_tree
 from tracejit.trace.tensor.call_errors import spelling
 from tracejit.trace.tensor.namespaces import recordable, recorded_argument
@@ -66,7 +67,7 @@ def refusing(called: Any) -> Callable[..., Any]:
         numbers = {id(tensor): _number_of(tensor) for tensor in tensors}
         if any(number is None for number in numbers.values()):
             name = scipy_called() or spelling(called)
-            raise fail("unsupported-function", places.here(), function=name)
+            raise not_recorded(places.here(), name)
         before = {key: array.copy() for key, array in numbers.items()}
         given, named = map_tree(lambda leaf: numbers.get(id(leaf), leaf), (args, kwargs))
         result = called(*given, **named)
@@ -76,6 +77,16 @@ def refusing(called: Any) -> Callable[..., Any]:
         return result
 
     return where_recorded(called, call)
+
+
+def refuse_closed(called: Any, args: Any, kwargs: Any) -> None:
+    """UnsupportedError where a function or class that draws, or that makes tables, is given
+    floating numbers that are recorded."""
+    library = str(called.__module__).partition(".")[0]
+    if is_closed(library):
+        leaves = flatten((args, kwargs))[0]
+        if any(type(leaf) in TENSORS and leaf.type.is_inexact for leaf in leaves):
+            raise not_recorded(places.here(), spelling(called))
 
 
 def _number_of(tensor: Any) -> Any:
@@ -140,7 +151,7 @@ class FrozenDistribution:
             return method
         if method not in HANDLERS:
             called = f"scipy.stats.{getattr(self.dist, 'name', type(self.dist).__name__)}.{name}"
-            raise fail("unsupported-function", places.here(), function=called)
+            raise not_recorded(places.here(), called)
         recorded = recordable(method)
         return lambda *args, **kwargs: recorded(*args, *self.args, **kwargs, **self.kwds)
 
@@ -257,14 +268,6 @@ def of_norm(norm: Callable[..., Any]) -> Callable[..., Any]:
     return where_recorded(norm, call)
 
 
-SOLVERS = frozenset(
-    "minimize minimize_scalar brentq brenth ridder bisect toms748 root root_scalar fsolve "
-    "least_squares curve_fit leastsq linprog milp nnls lsq_linear basinhopping dual_annealing "
-    "differential_evolution shgo direct quad dblquad tplquad nquad quad_vec odeint ode".split()
-)
-"""Functions of scipy.optimize and scipy.integrate that go on until a number is small enough."""
-
-
 def of_solver(solver: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A solver, refused where its arguments, or what its functions enclose, are recorded."""
 
@@ -272,7 +275,7 @@ def of_solver(solver: Callable[..., Any], name: str) -> Callable[..., Any]:
         given = (*args, *kwargs.values())
         enclosed = [_enclosed(one) for one in given if type(one) is FunctionType]
         if recorded_argument(*given, *enclosed) is not None:
-            _refuse(name)
+            raise not_recorded(places.here(), name)
         return solver(*args, **kwargs)
 
     return call
@@ -285,15 +288,6 @@ def _enclosed(function: FunctionType) -> list[Any]:
         with suppress(ValueError):  # an empty one
             found.append(cell.cell_contents)
     return found
-
-
-def _refuse(name: str) -> NoReturn:
-    problem = "it takes steps until a number is small enough, in code that is not recorded"
-    fix = (
-        "write the steps in NumPy, as with tj.while_loop; or make it an operation of its own: "
-        "g = tj.primitive(f), with its derivative by tj.register_gradient(g)."
-    )
-    raise fail("unsupported-call", places.here(), function=name, problem=problem, fix=fix)
 
 
 def of_function(called: Any) -> Callable[..., Any] | None:

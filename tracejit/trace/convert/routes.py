@@ -43,6 +43,7 @@ from tracejit.trace.convert.libraries import (
     is_foreign,
     method_of_distribution,
     of_function,
+    refuse_closed,
     refusing,
     without_overwriting,
 )
@@ -229,6 +230,7 @@ class Routes:
             return cls
 
         def make(*args: Any, **kwargs: Any) -> Any:
+            refuse_closed(cls, args, kwargs)
             if self.depth or recorded_argument(*args, *kwargs.values()) is not None:
                 self.lend_methods_of(cls)
             return cls(*args, **kwargs)
@@ -285,6 +287,7 @@ class Routes:
 
         @functools.wraps(called)
         def call(*args: Any, **kwargs: Any) -> Any:
+            refuse_closed(called, args, kwargs)
             own = dict_of(args[0]) if args else None
             held = () if own is None else own.values()
             is_given = recorded_argument(*args, *kwargs.values(), *held) is not None

@@ -68,6 +68,7 @@ from tracejit.trace.reads.notes import MISSING, PLAIN_KINDS, is_plain, is_users
 from tracejit.trace.reads.writes import Writes
 from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.mutable_attributes import dict_of
+from tracejit.trace.recording.record import note_draw
 from tracejit.trace.structure.draws import is_random
 from tracejit.trace.structure.trees import flatten
 from tracejit.trace.tensor.tensor import TENSORS
@@ -455,6 +456,8 @@ class Calls(Writes):
 
     def _method(self, bound: MethodType) -> Any:
         if type(bound.__func__) is not FunctionType:
+            if is_random(bound.__self__):
+                note_draw()
             return functools.partial(self.call(bound.__func__), bound.__self__)
         if type(bound.__self__) is os._Environ and bound.__name__ == "get":
             return functools.partial(self.variable, bound)
@@ -566,6 +569,7 @@ class Calls(Writes):
         if owner is None or isinstance(owner, (ModuleType, type)):
             return self.handing(self.instead(called))
         if is_random(owner):
+            note_draw()
             self.refuse("a generator of random numbers")
         return self.handing(self.instead(called), owner)
 

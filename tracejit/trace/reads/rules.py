@@ -98,6 +98,10 @@ def _len(reads: Calls, o: Any, /) -> int:
         reads.note_length(o)
     else:
         reads.hand(o)
+    if type(o) in TENSORS and o.type.form != "array":
+        kind = o.__class__
+        name = kind.__name__ if kind.__module__ == "builtins" else f"numpy.{kind.__name__}"
+        raise TypeError(f"object of type {name!r} has no len()")
     return len(o)
 
 

@@ -186,7 +186,7 @@ class Eager(threading.local, Recorder):
                 return self.lift(read(operand))
             return self.lift(self.plain_operand(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
-            raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
+            raise self.dtype_refused(operand, kind.dtype)
         value = Held(kind, canonical(operand))
         if kind.form == "array":
             value.index = BORROWED

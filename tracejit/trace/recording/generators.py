@@ -41,6 +41,7 @@ from tracejit.ops.control.effects import (
 from tracejit.support.errors import TracejitError, fail, shape_row
 from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.source import places
+from tracejit.trace.source.instead import not_recorded
 
 DIFFERENTIABLE = {"normal": NORMAL, "uniform": UNIFORM}
 
@@ -80,7 +81,7 @@ class RecordedGenerator:
         if name.startswith("_") or not hasattr(np.random.Generator, name):
             raise AttributeError(f"'Generator' object has no attribute {name!r}")
         if name not in draws():
-            raise fail("unsupported-function", places.here(), function=f"Generator.{name}")
+            raise not_recorded(places.here(), f"Generator.{name}")
 
         def method(*args: Any, **kwargs: Any) -> Any:
             op, operands, params = self._call(name, args, kwargs)

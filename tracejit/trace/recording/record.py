@@ -54,6 +54,7 @@ from tracejit.trace.recording.reruns import GivenUp, MustNotFork, Refused
 from tracejit.trace.recording.scipy_calls import ON_TAPE, value_refused
 from tracejit.trace.recording.tape_window import Window
 from tracejit.trace.source import places
+from tracejit.trace.source.instead import NUMBERS
 from tracejit.trace.tensor.memory import View, held_by, owner_of_view, seal
 from tracejit.trace.tensor.tensor import TENSORS, Tensor, tensor_of
 
@@ -74,6 +75,13 @@ NOT_SEEN: tuple[list[Window], tuple[int, ...]] = [], ()
 def current_recording() -> Recording | None:
     """The recording that runs on this thread, if any."""
     return active.stack[-1] if active.stack else None
+
+
+def note_draw() -> None:
+    """Know the user's running line as one that calls a random generator."""
+    recording = current_recording()
+    if recording is not None and recording.drawn is None:
+        recording.drawn = places.here()
 
 
 class Recording(Recorder):
@@ -116,6 +124,7 @@ class Recording(Recorder):
         self.pythons: dict[Value, Any] = {}
         self.mixed: dict[Value, tuple[ArrayType, ...]] = {}
         self.operates = False
+        self.drawn: Where | None = None
         self._namer = Namer(self.graph)
 
     def __enter__(self) -> Recording:
@@ -328,7 +337,7 @@ class Recording(Recorder):
                 return self.lift(read(operand))
             return self.lift(self.plain_operand(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
-            raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
+            raise self.dtype_refused(operand, kind.dtype)
         if type(operand) is np.ndarray and self.captures is not None:
             sources = self.captures.sources_of(operand)
             if sources:
@@ -425,8 +434,7 @@ class Recording(Recorder):
                 return number
         if self.is_routed and value.type.form == "weak" and value.type.dtype.kind in "bi":
             return self.decide(value, PYTHON_TYPES[value.type.dtype.kind], call, fix)
-        instead = "keep computing with NumPy, or return it and convert it outside the function."
-        raise self._needed(value, call, fix or instead)
+        raise self._needed(value, call, fix or NUMBERS)
 
     def check_sides(self) -> None:
         """Raise Refused where a side of a condition asks for a number: it may not be taken."""

@@ -22,7 +22,9 @@ from tracejit.support.errors import fail
 from tracejit.trace.recording.eager import handle_tensor
 from tracejit.trace.recording.record import current_recording
 from tracejit.trace.source import places
+from tracejit.trace.source.instead import not_recorded
 from tracejit.trace.structure.sparse_products import is_sparse, multiplies, times
+from tracejit.trace.structure.wrapped import dtype_refused
 from tracejit.trace.tensor.tensor import Tensor
 
 
@@ -86,7 +88,7 @@ class RecordedMatrix:
         if len(matrix.shape) != 2:
             _refuse("a sparse array of one dimension", "make it a matrix of one row.")
         if matrix.dtype.kind not in "biufc":
-            raise fail("unsupported-dtype", places.here(), what="a matrix", dtype=matrix.dtype)
+            raise dtype_refused(places.here(), matrix.dtype, "a matrix", "A")
         self._handle = handle
         self._matrix = matrix
         self._transposed = transposed
@@ -150,7 +152,7 @@ class RecordedMatrix:
 
 
 def _unsupported(function: str) -> Exception:
-    return fail("unsupported-function", places.here(), function=function)
+    return not_recorded(places.here(), function)
 
 
 def _refuse(what: str, fix: str) -> NoReturn:

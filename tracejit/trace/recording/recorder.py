@@ -7,6 +7,7 @@ program is, and the errors that say so.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
@@ -30,7 +31,8 @@ from tracejit.trace.recording.reruns import MustKeepApart
 from tracejit.trace.recording.tape_window import Window
 from tracejit.trace.source import places
 from tracejit.trace.source.printing import destination_of_text
-from tracejit.trace.structure.wrapped import array_of, noun_of
+from tracejit.trace.structure.wrapped import array_of, dtype_refused, is_labelled, noun_of
+from tracejit.trace.tensor.call_errors import fix_of_shapes
 from tracejit.trace.tensor.memory import lay_like
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
@@ -422,6 +424,16 @@ class Recorder:
             return places.where_of(self.where, self.graph.files)
         return places.here()
 
+    def call_text(self, otherwise: str) -> str:
+        """The user's running call or operation as it is written, for errors; `otherwise` where that
+        is long, a library's, not recorded, or being differentiated."""
+        if self.where is not None and not self.in_rule:
+            return otherwise
+        where = places.here()
+        if where is None or where.behind is not None or places.calls_recorded():
+            return otherwise
+        return places.written(ast.Call, ast.BinOp, ast.Compare, ast.Subscript) or otherwise
+
     def name_of(self, value: Value) -> str:
         """The user's name for a value, for errors."""
         if isinstance(value, Constant):
@@ -440,8 +452,18 @@ class Recorder:
 
     def not_an_array(self, operand: Any, what: str = "an operand") -> TracejitError:
         """The error for an operand that is neither array nor number."""
-        fix = f"convert it before the call: {array_of(operand, 'x')}."
-        return fail("not-an-array", self.here(), what=what, kind=noun_of(operand), fix=fix)
+        path = places.operand(operand)
+        row = "labelled-operand" if is_labelled(type(operand)) else "not-an-array"
+        fix = f"write {array_of(operand, path or 'x')} in its place."
+        if isinstance(operand, (str, bytes, type(None))):
+            fix = "put a number or an array in its place, or choose by it in Python before."
+        words = {"what": path or what, "kind": noun_of(operand), "fix": fix}
+        return fail(row, self.here(), **words)
+
+    def dtype_refused(self, operand: Any, dtype: np.dtype[Any]) -> TracejitError:
+        """The error for an operand of a dtype that is not recorded."""
+        path = places.operand(operand)
+        return dtype_refused(self.here(), dtype, path or "an operand", path or "x")
 
     def misfit(
         self, op: Op, values: Sequence[Value], params: dict[str, Any], error: Exception
@@ -459,7 +481,7 @@ class Recorder:
             for value in values
             if not isinstance(value, Constant) or value.type.shape
         )
-        fix = f"change the operands; given: {shapes}." if shapes else "change the operands."
+        fix = fix_of_shapes(error, shapes)
         if isinstance(error, TypeError):
             return fail(
                 "unsupported-call",
@@ -468,7 +490,8 @@ class Recorder:
                 problem=error,
                 fix=fix,
             )
-        return fail(shape_row(error), self.here(), call=call, problem=error, fix=fix)
+        row, where = shape_row(error), self.here()
+        return fail(row, where, call=self.call_text(call), problem=error, fix=fix)
 
 
 def _name_of_array(array: np.ndarray) -> str:

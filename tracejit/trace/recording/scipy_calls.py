@@ -7,12 +7,13 @@ and the refusal tell the function: SciPy wraps many, and a wrapper holds what it
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy as np
 from tracejit.ops.base.op import HANDLERS
 from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.trace.source import places
+from tracejit.trace.source.instead import OUTSIDE, TEXT, instead_of
 from tracejit.trace.tensor.writes import PLAIN, USE_NAMESPACE
 
 _FOLDER = str(Path(np.__file__).parents[1] / "scipy")
@@ -31,10 +33,6 @@ _MATH_CALL = re.compile(r"\bmath\.(\w+)\(")
 _OF_NUMPY = {"fabs": "abs", "fsum": "sum"}
 ON_TAPE = "compute with NumPy's functions on the Tensor itself."
 CONVERTED = "call it in a function that is converted, in a file and by tj.function"
-BY_PYTHON = (
-    "keep the call outside the function, or make it an operation of its own: "
-    "call g = tj.primitive(f) instead, with its derivative by tj.register_gradient(g)."
-)
 
 
 def value_refused(
@@ -45,7 +43,36 @@ def value_refused(
     if elements := places.assigned_elements():
         return fail("write", where, call=f"{elements} = ...", target=PLAIN, fix=USE_NAMESPACE)
     foreign, instead = _foreign_call()
+    if not foreign:
+        foreign, instead = _as_written(where, call)
     return fail(row, where, call=foreign or call, fix=instead or fix, **words)
+
+
+def _as_written(where: Where | None, call: str) -> tuple[str, str]:
+    """The user's expression that asks for a number or an array, and what to do instead; empty for
+    what is not known better than `call` says."""
+    if library := places.library_behind(where):
+        return f"{call} in {library}", instead_of(library)
+    if not call.startswith(_ASKING):
+        return "", ""
+    if (text := places.written(ast.BinOp)) and text.lstrip("f").startswith(("'", '"')):
+        return text, TEXT
+    if text := places.written(ast.Subscript):
+        return text, ""
+    text, name = places.written(ast.Call), places.called()[0]
+    if not text or name in _BUILTINS or name.partition(".")[0] in _NAMES_OF_NUMPY:
+        return text, ""
+    called = places.named(name)
+    module = getattr(called, "__module__", None) or "builtins"
+    if type(called) is FunctionType or module.partition(".")[0] in _RECORDED:
+        return "", ""
+    return text, OUTSIDE
+
+
+_ASKING = ("float(", "int(", "complex(", "np.asarray(")
+_BUILTINS = ("float", "int", "complex", "round")
+_NAMES_OF_NUMPY = ("np", "numpy")
+_RECORDED = ("builtins", "math", "cmath", "numpy", "scipy", "tracejit")
 
 
 def _foreign_call() -> tuple[str, str]:
@@ -53,8 +80,8 @@ def _foreign_call() -> tuple[str, str]:
     known."""
     if called := scipy_called():
         return called, _instead_of(called)
-    if iterator := _iterator_called():
-        return iterator, "loop over np.ndindex(x.shape), and read x[index]."
+    if kind := _made_by_numpy():
+        return kind, _INSTEAD_OF[kind]
     line = places.where(places.user_frame())
     text = "" if line is None else line.text[line.column or 0 : line.end_column]
     found = _MATH_CALL.search(text)
@@ -64,13 +91,20 @@ def _foreign_call() -> tuple[str, str]:
     return f"math.{found[1]}", f"use np.{name}, which is recorded." if hasattr(np, name) else ""
 
 
-def _iterator_called() -> str:
-    """The iterator of NumPy's, such as `np.ndenumerate`, that the user's line makes; empty for
-    none."""
+_INSTEAD_OF = {
+    "np.ndenumerate": "loop over np.ndindex(x.shape), and read x[index].",
+    "np.vectorize": f"{CONVERTED}; elsewhere write it for whole arrays, with np.where for `if`.",
+}
+
+
+def _made_by_numpy() -> str:
+    """The class of NumPy's, such as `np.vectorize`, of which the user's line makes or calls an
+    object; empty for none."""
     frame, user = sys._getframe(1), places.user_frame()
     while frame is not user and frame.f_back is not None:
-        if type(frame.f_locals.get("self")) is np.ndenumerate:
-            return "np.ndenumerate"
+        kind = type(frame.f_locals.get("self"))
+        if kind in (np.ndenumerate, np.vectorize):
+            return f"np.{kind.__name__}"
         frame = frame.f_back
     return ""
 
@@ -94,14 +128,14 @@ def _instead_of(called: str) -> str:
     """The advice for a call of this function or package of SciPy: what to do instead."""
     area, _, name = called.partition(".")[2].partition(".")
     if called != "scipy" and area not in _AREAS:
-        return BY_PYTHON
+        return OUTSIDE
     if not name:
         return f"{CONVERTED}, or take it from tracejit.{called}; dir() lists what it records."
     import_module(f"tracejit.ops.scipy.{_RECORDS.get(area, area)}")
     if getattr(sys.modules[f"scipy.{area}"], name) in HANDLERS:
         line, module = _line(f"tracejit.{called}"), f"tracejit.scipy.{area}"
         return f"{CONVERTED}; elsewhere write {line}, after `import {module}`."
-    return BY_PYTHON
+    return OUTSIDE
 
 
 def _line(function: str) -> str:

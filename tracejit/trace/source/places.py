@@ -35,6 +35,7 @@ from tracejit.trace.source.positions import Position, positions
 F = TypeVar("F", bound=Callable[..., Any])
 
 TEXT_LIMIT = 76
+EXPRESSION_LIMIT = 72
 PACKAGE = str(Path(__file__).parents[2]) + os.sep
 OWN_FOLDERS = (PACKAGE, str(Path(np.__file__).parent) + os.sep)
 _IN_PLACE_OF_NUMPY = tuple(
@@ -47,6 +48,8 @@ _IN_PLACE_OF_NUMPY = tuple(
         "api/arrays.py",
     )
 )
+_CALLS_IN_BETWEEN = tuple(str(Path(PACKAGE, name)) + os.sep for name in ("convert", "trace"))
+_RECORDS = str(Path(PACKAGE, "specialise")) + os.sep
 _SCIPY = str(Path(np.__file__).parents[1] / "scipy") + os.sep
 # The decorators of contextlib call what they decorate.
 _INTERNAL_FOLDERS = (*OWN_FOLDERS, _SCIPY, contextlib.__file__)
@@ -143,6 +146,105 @@ def only_calls(attribute: str) -> bool:
     uses = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == attribute]
     follows = [text[one.end() :].lstrip()[:1] for one in re.finditer(rf"\.{attribute}\b", text)]
     return bool(follows) and set(follows) == {"("} and all(use in called for use in uses)
+
+
+def expressions() -> list[ast.AST]:
+    """The user's running expression and those around it, innermost first, its statement last; all
+    of the statement where Python does not know the expression (before 3.11). Empty where there is
+    no source."""
+    frame = user_frame()
+    if frame is None:
+        return []
+    known = _Located(frame.f_code)
+    statement = known.source.statement(frame.f_lineno, known.position(frame.f_lasti))
+    if statement is None:
+        return []
+    nodes = [node for node in ast.walk(statement) if hasattr(node, "lineno")]
+    positions = getattr(frame.f_code, "co_positions", None)
+    if positions is None:
+        return nodes[::-1]
+    line, end_line, column, end_column = [*positions()][frame.f_lasti // 2]
+    if None in (line, end_line, column, end_column):
+        return nodes[::-1]
+    around = [
+        node
+        for node in nodes
+        if _begin(node) <= (line, column) and (end_line, end_column) <= _end(node)
+    ]
+    return around[::-1]
+
+
+def written(*kinds: type[ast.AST]) -> str:
+    """The user's running expression as it is written, if it is of these kinds and not too long;
+    else empty."""
+    nodes, line = expressions(), where(user_frame())
+    if not nodes or not isinstance(nodes[0], kinds) or line is None:
+        return ""
+    running: Any = nodes[0]
+    is_on_one = running.lineno == running.end_lineno and line.column is not None
+    text = line.text[line.column : line.end_column] if is_on_one else ast.unparse(running)
+    return text if len(text) <= EXPRESSION_LIMIT else ""
+
+
+def calls_recorded() -> bool:
+    """Return whether the user's running line calls what is recorded, and is not a part of it."""
+    frame, user = sys._getframe(1), user_frame()
+    while frame is not user and frame.f_back is not None:
+        if frame.f_code.co_filename.startswith(_RECORDS):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def named(name: str) -> Any:
+    """The object that the user's running line means by a name, with dots in it or not; None where
+    it is not known."""
+    frame = user_frame()
+    first, *words = name.split(".")
+    spaces = () if frame is None else (frame.f_locals, frame.f_globals, frame.f_builtins)
+    found = next((space[first] for space in spaces if first in space), None)
+    for word in words:
+        found = getattr(found, word, None)
+    return found
+
+
+def operand(thing: Any) -> str:
+    """The operand or argument of the user's running expression that is `thing`, as it is written: a
+    constant, a variable, or a part of a variable of the same library's; empty for another."""
+    nodes = expressions()
+    if not nodes:
+        return ""
+    for node in ast.iter_child_nodes(nodes[0]):
+        root: Any = node
+        while isinstance(root, (ast.Subscript, ast.Attribute)):
+            root = root.value
+        if isinstance(root, ast.Constant) and (type(root.value), root.value) == (
+            type(thing),
+            thing,
+        ):
+            return ast.unparse(node)
+        if not isinstance(root, ast.Name):
+            continue
+        known = named(root.id)
+        is_part = root is not node and _library_of(known) == _library_of(thing) != "builtins"
+        if is_part or (root is node and known is thing):
+            return ast.unparse(node)
+    return ""
+
+
+def _library_of(thing: Any) -> str:
+    return type(thing).__module__.partition(".")[0]
+
+
+def updated() -> tuple[str, str]:
+    """The user's running `a += b`, and `a = a + b` where it is a name; empty where it is none."""
+    node = next(iter(expressions()[-1:]), None)
+    if not isinstance(node, ast.AugAssign):
+        return "", ""
+    if not isinstance(node.target, ast.Name):
+        return ast.unparse(node), ""
+    result = ast.BinOp(ast.Name(node.target.id), node.op, node.value)
+    return ast.unparse(node), f"{node.target.id} = {ast.unparse(result)}"
 
 
 def user_depth() -> int:
@@ -437,21 +539,29 @@ def here() -> Where | None:
     return found if found is None or own is frame else found._replace(behind=where(frame))
 
 
+def library_behind(where: Where | None) -> str:
+    """The package whose code runs for the user's line; empty where there is none."""
+    frame = user_frame()
+    if where is None or where.behind is None or frame is None:
+        return ""
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
+
+
 def _own_frame(frame: FrameType | None) -> FrameType | None:
     """The innermost frame outside of libraries that has led to `frame`. Where the recorded function
     is a library's, it is the innermost one in its file."""
     passed, outer = [], frame
-    while outer is not None and (not is_internal(outer) or not _is_ours(outer)):
-        if not is_library(outer.f_code.co_filename):
+    while outer is not None:
+        filename = outer.f_code.co_filename
+        is_ours = filename.startswith(PACKAGE) and is_internal(outer)
+        if is_ours and not filename.startswith(_CALLS_IN_BETWEEN):
+            break
+        if not is_ours and not is_library(filename):
             return outer
-        passed.append(outer)
+        passed += [] if is_ours else [outer]
         outer = outer.f_back
-    file = passed[-1].f_code.co_filename if outer is not None else None
+    file = passed[-1].f_code.co_filename if outer is not None and passed else None
     return next((one for one in passed if one.f_code.co_filename == file), frame)
-
-
-def _is_ours(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(PACKAGE)
 
 
 def line() -> str:

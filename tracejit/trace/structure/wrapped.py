@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.support.errors import TracejitError, fail
+from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.support.words import a
 from tracejit.trace.structure.trees import flatten, map_tree
 
@@ -55,6 +55,9 @@ def labelled(value: Any, what: str, path: str) -> TracejitError:
 
 def not_an_array(value: Any, what: str, path: str) -> TracejitError:
     """The error about an object that is neither array nor number; the caller raises it."""
+    if hasattr(value, "__dict__") and not callable(getattr(value, "__iter__", None)):
+        fix = f"pass its arrays, as of vars({path}), or make its class a dataclass."
+        return fail("not-an-array", None, what=what, kind=noun_of(value), fix=fix)
     plain = next((one.__name__ for one in (dict, list, tuple) if isinstance(value, one)), "")
     array = f"{plain}({path})" if plain else array_of(value, path)
     beside = "" if isinstance(value, np.ndarray) else ", or keep it outside the function"
@@ -62,9 +65,23 @@ def not_an_array(value: Any, what: str, path: str) -> TracejitError:
     return fail("not-an-array", None, what=what, kind=noun_of(value), fix=fix)
 
 
+def dtype_refused(where: Where | None, dtype: Any, what: str, path: str = "x") -> TracejitError:
+    """The error about an array of text, of objects, of dates or of foreign byte order."""
+    fixes = {
+        "O": f"make it an array of numbers, np.array({path}, dtype=float), or keep a list.",
+        "U": f"number the words before the call: np.unique({path}, return_inverse=True)[1].",
+        "M": f"count from a day: ({path} - {path}[0]) / np.timedelta64(1, 'D').",
+        "m": f"count in a unit: {path} / np.timedelta64(1, 'D').",
+    }
+    fix = fixes.get(dtype.kind, f"convert it before the call: {path}.astype(float).")
+    return fail("unsupported-dtype", where, what=what, dtype=dtype, fix=fix)
+
+
 def noun_of(value: Any) -> str:
     """The user's words for an object: a Series of pandas."""
     kind = type(value)
+    if value is None:
+        return "None"
     if isinstance(value, np.ma.MaskedArray):
         return "a masked array"
     package = _package(kind)

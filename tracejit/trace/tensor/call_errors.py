@@ -6,11 +6,13 @@ only if NumPy does, when it is asked with zeros of the same shapes.
 
 from __future__ import annotations
 
+import inspect
 import operator
 import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from types import MethodDescriptorType
 from typing import Any
 
@@ -18,6 +20,8 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.support.errors import TracejitError, fail, shape_row
+from tracejit.trace.source import places
+from tracejit.trace.source.instead import instead_of_test
 from tracejit.trace.structure.trees import flatten, map_tree
 
 # NumPy is asked about calls whose operands have no more elements than this.
@@ -37,6 +41,9 @@ def spelling(function: Any) -> str:
     if isinstance(function, tuple):
         return f"{spelling(function[0])}.{function[1]}"
     module = getattr(function, "__module__", None) or "numpy"
+    if isinstance(function, np.ufunc) and function.__name__.endswith(" (vectorized)"):
+        name = function.__name__.partition(" ")[0]
+        return f"np.frompyfunc({name}, ...)" if name != "?" else "np.frompyfunc(...)"
     if isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function:
         return f"the ufunc {function.__name__}"
     name = getattr(function, "__name__", "") or type(function).__name__
@@ -67,12 +74,13 @@ def call_error(
         isinstance(error, ValueError) and _refuses(called, method, args, kwargs)
     )
     if is_numpys:
-        given = _given(recorder, args, kwargs)
-        fix = f"change the operands; given: {given}." if given else "change the operands."
-        row, call = shape_row(error), spelling(function)
+        fix = fix_of_shapes(error, _given(recorder, args, kwargs))
+        row, call = shape_row(error), recorder.call_text(spelling(function))
         return fail(row, recorder.here(), call=call, problem=error, fix=fix)
     keyword = _KEYWORD.search(str(error))
     problem = f"the keyword {keyword[1]} is not supported" if keyword else str(error)
+    if keyword and (names := get_close_matches(keyword[1], _parameters(called), 1)):
+        problem = f"{problem}; did you mean {names[0]}?"
     problem, _, fix = _CALLED.sub("it ", problem).rpartition("; ")
     if not problem:
         problem, fix = fix, "leave it out, or compute the same from supported calls"
@@ -81,8 +89,32 @@ def call_error(
         recorder.here(),
         function=spelling(function),
         problem=problem,
-        fix=f"{fix.removesuffix('.')}.",
+        fix=fix if fix.endswith("?") else f"{fix.removesuffix('.')}.",
     )
+
+
+def fix_of_shapes(error: Exception, given: str) -> str:
+    """The advice for operands, `given` with their shapes, that do not fit."""
+    advice = "change the operands"
+    if isinstance(error, IndexError) and "must be of integer" in str(error):
+        advice = "convert the index, i.astype(int) or int(i), or write a condition"
+    return f"{advice}; given: {given}." if given else f"{advice}."
+
+
+def truth_error(recorder: Any, shape: tuple[int, ...]) -> TracejitError:
+    """The user's error where Python asks if an array of several elements is true."""
+    test, fix = instead_of_test(places.expressions())
+    what = f"an array of shape {shape}"
+    test = f"{test}, {what}," if test else what
+    return fail("truth", recorder.here(), test=test, fix=fix)
+
+
+def _parameters(function: Any) -> list[str]:
+    """The names of the parameters of a function, where it tells them."""
+    try:
+        return [*inspect.signature(function).parameters]
+    except (TypeError, ValueError):
+        return []
 
 
 def _given(recorder: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:

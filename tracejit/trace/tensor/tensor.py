@@ -22,11 +22,12 @@ from tracejit.ops.areas import handler_of
 from tracejit.ops.base.creation import filled_like, full
 from tracejit.ops.base.op import DIRECT
 from tracejit.support.errors import TracejitError, fail
-from tracejit.trace.source import places
+from tracejit.trace.source import instead, places
+from tracejit.trace.source.instead import not_recorded
 from tracejit.trace.structure.sparse_products import hands_over, no_array
 from tracejit.trace.structure.wrapped import is_labelled
 from tracejit.trace.tensor.arraylike import ArrayContainer, ArrayMethods
-from tracejit.trace.tensor.call_errors import call_error, spelling
+from tracejit.trace.tensor.call_errors import call_error, spelling, truth_error
 from tracejit.trace.tensor.memory import Owner, View, Written, free_result, lies_in_order
 from tracejit.trace.tensor.selected import Selected
 from tracejit.trace.tensor.writes import out_by_name, write_at, write_result
@@ -109,7 +110,7 @@ class Tensor(ArrayMethods):
             return id(self)
         if form == "scalar" and kind in "biu":
             return hash(self._decided(bool if kind == "b" else int, "hash({})"))
-        return hash(self._number(lambda number: number, "hash({})", decides=True))
+        return hash(self._number(lambda number: number, "hash({})", instead.KEYS, decides=True))
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -176,7 +177,7 @@ class Tensor(ArrayMethods):
                         raise self._recording.not_an_array(operand)
         handler = handler_of(function)
         if handler is None:
-            raise fail("unsupported-function", self._recording.here(), function=spelling(function))
+            raise not_recorded(self._recording.here(), spelling(function))
         try:
             result: Tensor = handler(*args, **kwargs)
             owner = result._owner if type(result) in TENSORS else None
@@ -244,7 +245,14 @@ class Tensor(ArrayMethods):
         )
         return recorder.decide(self._value, convert, call, fix)
 
+    @places.at_the_users_line
+    def _refuse_truth(self) -> NoReturn:
+        raise truth_error(self._recording, self.shape)
+
     def __bool__(self) -> bool:
+        size = self.type.size
+        if type(size) is int and size > 1:
+            self._refuse_truth()
         return bool(self._decided(bool, "bool({})"))
 
     def __float__(self) -> float:
@@ -298,9 +306,8 @@ class Tensor(ArrayMethods):
     def _text(self, convert: Callable[[Any], str], call: str = TEXT) -> str:
         """Text in place of numbers that are not there, for a person to look at; refused as data."""
         if self._recording.open and not self._recording.shows_text():
-            fix = "print(t) shows what it is; tj.callback(print, t) shows its numbers at each call."
             self._recording.check_kind(self)
-            return str(self._number(convert, call, fix))
+            return str(self._number(convert, call, instead.TEXT))
         return f"<Tensor {self._called()} {self.type!r}>"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -426,7 +433,7 @@ class Tensor(ArrayMethods):
             raise fail("unsupported-call", self._recording.here(), **words)
         if self.type.form != "weak" and hasattr(kind, name) and not name.startswith("__"):
             called = f"{kind.__name__}.{name}"
-            raise fail("unsupported-function", self._recording.here(), function=called)
+            raise not_recorded(self._recording.here(), called)
         called = "numpy.ndarray" if self.type.form == "array" else self.__class__.__name__
         raise AttributeError(f"{called!r} object has no attribute {name!r}")
 

@@ -47,8 +47,25 @@ def target_of(target: Any, call: str) -> Any:
     _refuse(call)
 
 
-def _refuse(call: str) -> NoReturn:
-    raise fail("write", places.here(), call=call, target=PLAIN, fix=USE_NAMESPACE)
+def _refuse(call: str, target: Any = None, result: Any = None) -> NoReturn:
+    """InPlaceError for a write into a plain array; for one that NumPy refuses too, its reason."""
+    written, instead = places.updated()
+    call = written or call
+    if result is not None:
+        _check_fits(result, target, call, places.here())
+    fix = f"write {instead}. Or {USE_NAMESPACE}" if instead else USE_NAMESPACE
+    raise fail("write", places.here(), call=call, target=PLAIN, fix=fix)
+
+
+def _check_fits(result: Any, x: Any, call: str, where: Any, casting: str = "same_kind") -> None:
+    """InPlaceError where `x` cannot hold a result of this dtype."""
+    try:
+        castable(result, x, casting)
+    except TypeError as error:
+        written, instead = places.updated()
+        words = f"write {instead}" if instead else "convert the result with .astype(...)"
+        fix = f"{words}, or make the array with dtype={type_in_call(result).dtype}."
+        raise fail("update", where, call=written or call, problem=error, fix=fix) from None
 
 
 def refusal_behind(error: BaseException | None) -> TracejitError | None:
@@ -135,10 +152,8 @@ def _fitting(
         problem = f"a result of shape {shape} does not fit into an array of shape {x.shape}"
         fix = "write it into an array of its shape."
         raise fail("shapes", x._recording.here(), call=call, problem=problem, fix=fix)
-    try:
-        return replaced(x, castable(result, x, casting))
-    except TypeError as error:
-        raise fail("update", x._recording.here(), call=call, problem=error) from None
+    _check_fits(result, x, call, x._recording.here(), casting)
+    return replaced(x, castable(result, x, casting))
 
 
 def _spreads(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -167,6 +182,9 @@ def write_result(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     if all(type(one) is np.ndarray for one in outs) and carrier._recording.gives_numbers():
         given = {} if mask is True else {"where": mask}
         return _computed(function, args, kwargs | given | {"out": out, "casting": casting})
+    plain = next((one for one in outs if type(one) is np.ndarray), None)
+    if plain is not None and is_ufunc and mask is True and len(outs) == 1:
+        _refuse(call, plain, carrier._handle(function, tuple(args), kwargs))
     targets = [None if one is None else target_of(one, call) for one in outs]
     if mask is True:
         found = carrier._handle(function, tuple(args), kwargs)
