@@ -22,13 +22,13 @@ def test_later_steps_stand_behind_the_first() -> None:
         *(f"    y_{n} = y_{n - 1} * {n}.5" for n in range(1, 21)),
         "    return y",
     ]
-    html = {number: f"<p><code>{number}</code></p>" for number in range(1, 23)}
+    html = {number: f"<div><pre>{number}</pre></div>" for number in range(1, 23)}
     text = "".join(folded(range(1, 23), lines, html, {5: "COST"}))
     before, _, rest = text.partition("<details")
     inside, _, after = rest.partition("</details>")
     assert before == html[1] + html[2]
     assert "19 more times the same: lines 3 to 21" in inside
-    assert inside.endswith(html[21]) and "<p>COST<code>5</code></p>" in inside
+    assert inside.endswith(html[21]) and "<div>COST<pre>5</pre></div>" in inside
     assert after == html[22]
 
 

@@ -41,6 +41,16 @@ def test_functions_and_kernels_show_themselves() -> None:
         }
 
 
+def test_an_export_of_the_notebook_keeps_the_indentation() -> None:
+    """nbconvert leaves one space of many before an element, but in `<pre>`."""
+    f: Any = tj.value_and_grad(tj.function(loss, cache=False))
+    f(X)
+    html = re.sub(r"(?s)<pre>.*?</pre>", "", f._repr_html_())
+    assert "<pre>" in f._repr_html_() and "<code>" not in html
+    lines = [line.all("pre")[0].text for line in read(f._repr_html_()).all("div", class_="l")]
+    assert any(line.startswith("    return ") for line in lines)
+
+
 def test_styles_are_for_the_explorer_alone() -> None:
     """Every rule of what stands in a cell names `.tj`, so that it meets nothing else."""
     text = asset("style.css") + asset("notebook.css")

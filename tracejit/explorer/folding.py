@@ -37,7 +37,7 @@ def folded(
 
 
 def _with_cost(html: str, cost: str | None) -> str:
-    return html if cost is None else html.replace("<code>", f"{cost}<code>", 1)
+    return html if cost is None else html.replace("<pre>", f"{cost}<pre>", 1)
 
 
 def _shape(line: str) -> str:

@@ -156,10 +156,11 @@ def _dedented(lines: Sequence[CodeLine]) -> list[CodeLine]:
 
 
 def line_html(number: object, text: str, statements: Iterable[int], cost: str = "") -> str:
-    """One line: its number, its cost and its text, which is HTML."""
+    """One line: its number, its cost and its text, which is HTML. It stands in `<pre>`, of which no
+    tool that exports notebooks takes the indentation away."""
     of = " ".join(map(str, statements))
     place = f' data-s="{of}" tabindex=-1' if of else ""
-    shown = f"<span class=n>{escaped(number)}</span>{cost}<code>{text}</code>"
+    shown = f"<span class=n>{escaped(number)}</span>{cost}<pre><code>{text}</code></pre>"
     return f"<div class=l{place}>{shown}</div>"
 
 
