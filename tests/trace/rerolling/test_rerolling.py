@@ -709,6 +709,53 @@ def test_values_that_change_places(f: Callable[..., Any], steps: int, rolled: in
     np.testing.assert_allclose(gradient, wanted, atol=1e-12)
 
 
+def predators(theta, data):  # type: ignore[no-untyped-def]
+    """Runge-Kutta by numbers, of which each operation is in a step twice at least."""
+
+    def rate(x, p):  # type: ignore[no-untyped-def]
+        return theta[0] * x - theta[1] * x * p, theta[3] * x * p - theta[2] * p
+
+    x, p, total = 1.0, 2.0, 0.0
+    for t in range(len(data)):
+        a = rate(x, p)
+        b = rate(x + 0.05 * a[0], p + 0.05 * a[1])
+        c = rate(x + 0.05 * b[0], p + 0.05 * b[1])
+        d = rate(x + 0.1 * c[0], p + 0.1 * c[1])
+        x = x + 0.1 / 6 * (a[0] + 2 * b[0] + 2 * c[0] + d[0])
+        p = p + 0.1 / 6 * (a[1] + 2 * b[1] + 2 * c[1] + d[1])
+        total = total + (x - data[t, 0]) ** 2 + (p - data[t, 1]) ** 2
+    return total
+
+
+def with_substeps(theta, data):  # type: ignore[no-untyped-def]
+    """Four equal steps in each step, which may begin with each of them."""
+
+    def rate(y):  # type: ignore[no-untyped-def]
+        x, p = y
+        return np.array([theta[0] * x - theta[1] * x * p, theta[3] * x * p - theta[2] * p])
+
+    y, total = np.exp(theta[:2]), 0.0
+    for t in range(len(data)):
+        for _ in range(4):
+            y = y + 0.01 * rate(y + 0.005 * rate(y))
+        total = total + np.sum((y - data[t]) ** 2)
+    return total
+
+
+@pytest.mark.parametrize("f", [predators, with_substeps])
+def test_no_step_is_left_beside_the_loop(f: Callable[..., Any]) -> None:
+    """Also where no operation is in a step once, and where steps seem to begin at several lines."""
+    args = np.array([0.5, 0.2, 0.3, 0.1]), normal(12, 2)
+    (loop,) = loops_in(nodes_of(f, args))
+    assert loop.params["length"] == 12
+    value, gradient = tj.value_and_grad(fresh(f))(*args)
+    with unrolled():
+        expected, wanted = tj.value_and_grad(fresh(f))(*args)
+    np.testing.assert_allclose(value, expected)
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-12)
+    assert ":12:1" not in tj.function(fresh(f)).kernel(*args).source
+
+
 def test_steps_in_a_loop_are_released_at_once() -> None:
     """Their nodes need not wait for garbage collection."""
 

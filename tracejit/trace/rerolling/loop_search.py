@@ -190,19 +190,28 @@ class LoopSearch:
         return found
 
     def _of_period(self, repetition: Repetition) -> Body | Misfit:
-        """The loop of this period, with the step before it where that one has more nodes."""
-        _, stop, period = repetition
-        first = self.word.boundary(repetition)
-        count = (stop - first) // period
-        steps = first + np.arange(count)[:, None] * period + np.arange(period)
-        before = self.word.step_before(first, period)
-        if before is not None:
-            numbers, extras = before
-            whole = np.concatenate(([numbers], steps))
-            found = self._checked(Steps(self.word, whole, self.needed, extras).fitted())
-            if type(found) is Body:
+        """The loop of this period: with the step before it, which may have more nodes, where that
+        makes it longer."""
+        first, *others = self.word.boundaries(repetition)
+        found = self._with_step_before(first, repetition)
+        if found is not None:
+            return found
+        plain = self._checked(Steps(self.word, _steps(first, repetition), self.needed).fitted())
+        for other in others:
+            found = self._with_step_before(other, repetition)
+            if found is not None and (isinstance(plain, Misfit) or found.length > plain.length):
                 return found
-        return self._checked(Steps(self.word, steps, self.needed).fitted())
+        return plain
+
+    def _with_step_before(self, first: int, repetition: Repetition) -> Body | None:
+        """The loop of the step before node `first` and all from there on, if it is one."""
+        before = self.word.step_before(first, repetition.period)
+        if before is None:
+            return None
+        numbers, extras = before
+        whole = np.concatenate(([numbers], _steps(first, repetition)))
+        found = self._checked(Steps(self.word, whole, self.needed, extras).fitted())
+        return found if type(found) is Body else None
 
     def _checked(self, body: Body | Misfit) -> Body | Misfit:
         """A body, unless rows of what it computes would not be what the user's program has, or
@@ -291,6 +300,13 @@ class LoopSearch:
             (place // count, place % count): word.values[number]
             for place, number in ((int(place), int(numbers[place])) for place in in_order)
         }
+
+
+def _steps(first: int, repetition: Repetition) -> np.ndarray:
+    """The nodes of each whole step from node `first` on, a row a step."""
+    _, stop, period = repetition
+    count = (stop - first) // period
+    return first + np.arange(count)[:, None] * period + np.arange(period)
 
 
 def weight_of(node: Node) -> int:

@@ -26,6 +26,11 @@ from tracejit.trace.rerolling.inner_loops import is_inner, letter_of, numbers_in
 from tracejit.trace.rerolling.moving_numbers import INDEXED, blanked, numbers_of
 
 Index = tuple[Any, ...]
+MOST_BOUNDARIES = 8
+"""Places where a step may begin that are tried."""
+TIMES_IN_A_STEP = 4
+"""Times that the rarest operation of a step may be in it: a step that calls a function four times
+may have none of its own."""
 
 
 class Repetition(NamedTuple):
@@ -115,17 +120,25 @@ class Word:
     def repetitions(self, steps: int) -> Iterator[Repetition]:
         """The maximal repetitions of at least `steps` periods, those of short periods first."""
         letters = self.letters
-        for period in _distances(letters, steps):
-            equal = letters[period:] == letters[:-period]
-            edges = np.flatnonzero(np.diff(np.concatenate(([False], equal, [False])).astype(int)))
-            for start, stop in edges.reshape(-1, 2).tolist():
-                if stop - start >= (steps - 1) * period:
-                    yield Repetition(start, stop + period, period)
+        order = np.argsort(letters, kind="stable")
+        met: list[int] = []
+        for apart in range(1, TIMES_IN_A_STEP + 1):
+            shorter = [*met]
+            for period in _distances(letters, order, steps, apart):
+                if apart > 1 and any(period % one == 0 for one in shorter):
+                    continue  # a few of them are tried with each
+                equal = letters[period:] == letters[:-period]
+                padded = np.concatenate(([False], equal, [False])).astype(int)
+                edges = np.flatnonzero(np.diff(padded))
+                for start, stop in edges.reshape(-1, 2).tolist():
+                    if stop - start >= (steps - 1) * period:
+                        met.append(period)
+                        yield Repetition(start, stop + period, period)
 
-    def boundary(self, found: Repetition) -> int:
-        """The node of the first period with which a step begins: where the fewest values are handed
-        on, and the most of these have names of the user's, and where a function goes back to an
-        earlier line."""
+    def boundaries(self, found: Repetition) -> list[int]:
+        """The nodes of the first period with which a step may begin: where the fewest values are
+        handed on, and the most of these have names of the user's, and where a function goes back to
+        an earlier line."""
         start, _, period = found
         first = start + period
         begin, end = self.offsets[first], self.offsets[first + 3 * period]
@@ -148,7 +161,8 @@ class Word:
             crossing[place + length] -= weight
         live = np.cumsum(crossing)[:period]
         live[_returns(self.nodes[first : first + period])] -= 1
-        return start + int(np.argmin(live))
+        least: list[int] = np.flatnonzero(live == live.min()).tolist()
+        return [start + number for number in least[:MOST_BOUNDARIES]]
 
     def step_before(self, first: int, period: int) -> tuple[list[int], list[int]] | None:
         """The nodes of the step before node `first`, and those between them that are in no other
@@ -217,11 +231,11 @@ def _returns(nodes: Sequence[Node]) -> list[int]:
     return found
 
 
-def _distances(letters: np.ndarray, steps: int) -> list[int]:
-    """The distances between one letter and the next equal one that are met often enough."""
-    order = np.argsort(letters, kind="stable")
-    same = letters[order][1:] == letters[order][:-1]
-    found, counts = np.unique(np.diff(order)[same], return_counts=True)
+def _distances(letters: np.ndarray, order: np.ndarray, steps: int, apart: int) -> list[int]:
+    """The distances between one letter and the equal one that is so many `apart`, where they are
+    met often enough; `order` sorts the letters."""
+    same = letters[order][apart:] == letters[order][:-apart]
+    found, counts = np.unique((order[apart:] - order[:-apart])[same], return_counts=True)
     often = (counts >= steps - 1) & (found * steps <= len(letters))
     distances: list[int] = found[often].tolist()
     return distances

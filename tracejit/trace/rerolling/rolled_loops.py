@@ -41,6 +41,20 @@ from tracejit.trace.rerolling.step_operands import Along, Carried, Column, Fixed
 from tracejit.trace.tensor.tensor import Tensor
 
 
+def slice_of(first: int, stride: int, count: int, size: int) -> slice:
+    """The slice of so many elements of an axis, as it is written shortest.
+
+    >>> slice_of(0, 1, 25, 25), slice_of(1, 1, 3, 4), slice_of(3, -1, 4, 4)
+    (slice(None, None, None), slice(1, None, None), slice(None, None, -1))
+    >>> slice_of(1, 2, 3, 9), slice_of(5, -2, 2, 9)
+    (slice(1, 6, 2), slice(5, 2, -2))
+    """
+    end = first + stride * count
+    start: int | None = None if first == (0 if stride > 0 else size - 1) else first
+    stop: int | None = None if end >= size or end < 0 else end - stride + (1 if stride > 0 else -1)
+    return slice(start, stop, None if stride == 1 else stride)
+
+
 class Replacement:
     """The replacement of steps by loops."""
 
@@ -371,12 +385,9 @@ class _Emission:
         axis = sum(entry is not None for entry in entries[: rows.place])
         size = array.shape[axis]
         first = entries[rows.place] % size
-        last = first + rows.stride * (self.body.length - 1)
-        stop: int | None = last + (1 if rows.stride > 0 else -1)
-        entries[rows.place] = slice(first, None if stop == -1 else stop, rows.stride)
+        entries[rows.place] = slice_of(first, rows.stride, self.body.length, size)
         items = [slice(*one[1:]) if type(one) is tuple else one for one in entries]
-        whole = items == [slice(0, size, 1)]
-        sliced: Any = array if whole else array[tuple(items)]
+        sliced: Any = array if items == [slice(None)] else array[tuple(items)]
         ahead = sum(type(one) is slice or one is None for one in items[: rows.place])
         return np.moveaxis(sliced, ahead, 0) if ahead else sliced
 
