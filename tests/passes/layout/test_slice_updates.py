@@ -228,3 +228,37 @@ def test_the_adjoint_of_a_placed_part_is_not_taken_for_an_edge() -> None:
     compiled = tj.value_and_grad(tj.function(loss, cache=False))
     compiled(np.linspace(0.0, 1.0, 7))
     assert "u_bar[2:] += " in code(compiled)
+
+
+def added_rows(*rows: Any) -> Graph:
+    """The cotangent of an array of which these rows or elements are used, each alone."""
+    return graph_of(tj.grad(lambda x: sum(np.sum(np.exp(x[row])) for row in rows)), np.ones((5, 4)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "ops"),
+    [
+        ((3, 1, 0), ["put_slice", "set_item", "set_item"]),
+        (((3, 2), (3, 1), 0), ["put_slice", "set_item", "set_item"]),
+        ((3, (3, 1), 0), ["put_slice", "add_slice", "set_item"]),
+        ((slice(1, 3), 3, 2), ["put_slice", "set_item", "add_slice"]),
+        ((slice(1, 3), slice(3, 5)), ["put_slice", "add_slice"]),
+        (((slice(None), 1), 0), ["put_slice", "add_slice"]),
+    ],
+)
+def test_rows_are_written_into_zeros(rows: Any, ops: list[str]) -> None:
+    graph = added_rows(*rows)
+    new = verify(drop_dead(update_slices(graph)))
+    assert sorted(one for one in ops_of(new) if "slice" in one or "item" in one) == sorted(ops)
+    x = np.random.default_rng(0).normal(size=(5, 4))
+    assert np.array_equal(interpret(graph, x), interpret(new, x))
+
+
+def test_a_gradient_by_elements_assigns_them() -> None:
+    def loss(p: Any) -> Any:
+        a, b, c = p
+        return a * np.exp(b) + c * c
+
+    text = tj.value_and_grad(loss).kernel(np.ones(3)).source
+    assert "p_bar[1] = " in text
+    assert "] += " not in text
