@@ -129,7 +129,7 @@ def test_common_functions_and_their_gradients_are_vectorised(name: str) -> None:
         (tj.vmap(lambda x, w: w @ x, (0, None)), (ROWS, W1.T), "out = x.dot(w.T)"),
         (tj.vmap(lambda x, w: x @ w, (0, None)), (WORDS, WORDS[0].T), "out = x @ w"),
         (tj.vmap(lambda x, y: x @ y), (ROWS, ROWS), "out = vecdot(x, y)"),
-        (tj.vmap(lambda x, i: x[i]), (ROWS, LABELS), "out = x[c_1, i]"),
+        (tj.vmap(lambda x, i: x[i]), (ROWS, LABELS), "out = x[arange_7, i]"),
         (tj.vmap(lambda x, i: x[i], (None, 0)), (ROWS, LABELS), "out = x.take(i, axis=0)"),
         (tj.vmap(lambda x: x[1:] - x[:-1]), (ROWS,), "out = x[:, 1:] - x[:, :-1]"),
         (tj.vmap(lambda x: np.linalg.det(x)), (WORDS[:, :, :4],), "out = linalg.det(x)"),

@@ -65,6 +65,16 @@ REWRITTEN = {
         "a  u1[3] = negative z; y  u1[3] = add x a",
         "y  u1[3] = subtract x z",
     ),
+    "axes put in and taken away": (
+        "x: f8[3]",
+        "a  f8[3,1,1] = reshape x  shape=(3, 1, 1); y  f8[3] = squeeze a  axis=(1, 2)",
+        "",
+    ),
+    "an axis taken away and put in": (
+        "x: f8[1,3]",
+        "a  f8[3] = squeeze x  axis=(0,); y  f8[1,3] = expand_dims a  axis=(0,)",
+        "",
+    ),
     "same shape": ("x: f8[3,2]", "y  f8[3,2] = reshape x  shape=(3, 2)", ""),
     "same dtype": ("x: f8[3]", "y  f8[3] = astype x  dtype=f8", ""),
     "no permutation": ("x: f8[3,2]", "y  f8[3,2] = transpose x  axes=(0, 1)", ""),

@@ -160,6 +160,12 @@ def _no_change(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value |
     return _same_type(node, operands[0])
 
 
+def _shaped_back(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """Axes of length one that are put in and taken away again change nothing."""
+    made = made_by(operands[0], "reshape", "expand_dims", "squeeze")
+    return None if made is None else _same_type(node, made.operands[0])
+
+
 def _small_directions(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """The unit directions of a few numbers are a constant."""
     if node.results[0].type.size > costs().folded_elements:
@@ -263,9 +269,9 @@ def _numbers_first(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
 RULES: dict[Op, tuple[Rule, ...]] = {
     **dict.fromkeys((multiply, divide, negative, subtract), (_numbers_first,)),
     add: (_add_slice, _numbers_first),
-    reshape: (_no_change, _view_of_scalar, _without_kept_axes),
-    expand_dims: (_no_change, _view_of_scalar),
-    squeeze: (_no_change, _view_of_scalar, _without_kept_axes),
+    reshape: (_no_change, _shaped_back, _view_of_scalar, _without_kept_axes),
+    expand_dims: (_no_change, _shaped_back, _view_of_scalar),
+    squeeze: (_no_change, _shaped_back, _view_of_scalar, _without_kept_axes),
     broadcast_to: (_no_change, _broadcast_of_view),
     astype: (_no_change,),
     transpose: (_identity_axes, _view_of_scalar, _transpose_twice),

@@ -200,3 +200,16 @@ def test_a_constant_stands_below_those_that_it_is_computed_from() -> None:
     y = np.linspace(0.0, 1.0, 5) ** 2
     kernel = tj.value_and_grad(f).kernel(y)  # NameError where one stands above
     np.testing.assert_allclose(kernel.value_and_grad(y)[1], tj.jacfwd(f)(y), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "head"),
+    [
+        (lambda x: np.hypot(x, np.arange(8)), "arange_8 = arange(8)"),
+        (lambda x: np.hypot(x, np.arange(1, 9)), "c_1 = arange(1, 9)"),
+        (lambda x: np.concatenate([x, np.zeros(8)]), "zeros_8 = zeros(8)"),
+        (lambda x: np.concatenate([x, -np.zeros(8)]), "c_1 = full(8, -0.0)"),
+    ],
+)
+def test_a_regular_array_is_named_after_what_it_is(f: Any, head: str) -> None:
+    assert f"\n{head}\n" in source(f, X)

@@ -70,14 +70,19 @@ class Constants:
             constant.name = ""
             return
         data = constant.data
+        sizes = "x".join(map(str, data.shape))
         if data.size and data.dtype.kind == "f" and bool((data == 1).all()):
-            base = "ones_" + "x".join(map(str, data.shape))
+            base = f"ones_{sizes}"
+        elif data.size and data.dtype.kind == "f" and not data.tobytes().strip(b"\0"):
+            base = f"zeros_{sizes}"
+        elif is_range(data):
+            base = f"arange_{sizes}"
         elif is_identity(data):
             base = f"eye_{data.shape[0]}"
         elif diagonal_of(data) is not None:
             base = f"tri_{data.shape[0]}"
         elif is_table(data):
-            base = "places_" + "x".join(map(str, data.shape))
+            base = f"places_{sizes}"
         else:
             base = "c"
         constant.name = self._free(base, data.dtype)
@@ -164,6 +169,17 @@ def is_identity(data: Any) -> bool:
     if data.size < 2 or data.dtype.itemsize > 8 or data[0, 0] != 1:
         return False
     return bool(data.tobytes() == np.eye(data.shape[0], dtype=data.dtype).tobytes())
+
+
+def is_range(data: Any) -> bool:
+    """Return whether an array of one axis numbers its elements.
+
+    >>> is_range(np.arange(3)), is_range(np.arange(1, 3)), is_range(np.zeros(1, int))
+    (True, False, False)
+    """
+    if data.ndim != 1 or data.dtype != np.arange(1).dtype or data.size < 2:
+        return False
+    return bool(np.array_equal(data, np.arange(data.size)))
 
 
 def is_table(data: Any) -> bool:
