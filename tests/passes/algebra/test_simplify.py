@@ -65,6 +65,16 @@ REWRITTEN = {
         "a  u1[3] = negative z; y  u1[3] = add x a",
         "y  u1[3] = subtract x z",
     ),
+    "a number written to a row": (
+        "x: f8[3,2], v: f8",
+        "a  f8[2] = broadcast_to v  shape=(2,); y  f8[3,2] = set_item x a  index=(1,) unique=True",
+        "y  f8[3,2] = set_item x v  index=(1,) unique=True",
+    ),
+    "a number added to a row": (
+        "x: f8[3,2], v: f8",
+        "a  f8[2] = broadcast_to v  shape=(2,); y  f8[3,2] = add_item x a  index=(1,) unique=True",
+        "y  f8[3,2] = add_item x v  index=(1,) unique=True",
+    ),
     "axes put in and taken away": (
         "x: f8[3]",
         "a  f8[3,1,1] = reshape x  shape=(3, 1, 1); y  f8[3] = squeeze a  axis=(1, 2)",
@@ -372,6 +382,14 @@ def test_a_matrix_of_the_users_stays_a_factor() -> None:
     x[3] = np.inf
     with np.errstate(invalid="ignore"):
         assert np.isnan(tj.function(turned)(x)).sum() == 19
+
+
+def test_a_number_added_at_places_that_may_be_the_same_stays_an_array() -> None:
+    nodes = (
+        "a  f8[2] = broadcast_to v  shape=(2,); "
+        "y  f8[3] = add_item x i a  index=('{1}',) unique=False"
+    )
+    assert "broadcast_to" in str(printed(simplify(graph_of("x: f8[3], i: i8[2], v: f8", nodes))))
 
 
 def test_substitutes_are_folded() -> None:
