@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import math
+import operator
 import pickle
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -279,6 +280,11 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "np.save inside": lambda: tj.grad(lambda x: np.save("x.npy", x))(X),
     "text by %": lambda: tj.grad(lambda x: print("loss %.3f" % np.sum(x)))(X),  # noqa: T201, UP031
     "a dict looked up": lambda: tj.grad(lambda x: {1.0: 5.0}[x[0]] * x[0])(X),
+    "a column by name": lambda: tj.grad(lambda x: np.sum(x["age"]))(X),
+    "elements of a number": lambda: tj.grad(lambda x: sum(one for one in np.sum(x)))(X),
+    "a number taken apart": lambda: tj.grad(lambda x: np.sum([*np.sum(x)]))(X),
+    "deleting an element": lambda: tj.grad(lambda x: operator.delitem(x, 0))(X),
+    "an attribute of a number": lambda: tj.grad(lambda x: np.sum(x).detach())(X),
     "a keyword that NumPy has not": lambda: tj.grad(lambda x: np.sum(x, axes=0))(X),
     "argnums of a name": lambda: tj.grad(lambda x: np.sum(x), argnums="x"),
     "argnames of a number": lambda: tj.grad(lambda x: np.sum(x), argnames=0),

@@ -37,7 +37,7 @@ from tracejit.trace.reads.notes import (
 from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.structure.sparse_products import is_sparse
 from tracejit.trace.structure.trees import keys_of
-from tracejit.trace.tensor.tensor import TENSORS
+from tracejit.trace.tensor.tensor import TENSORS, class_name
 
 MEMBER = PathStep(
     lambda held, key: key in held,
@@ -331,6 +331,8 @@ class Containers(Attributes):
     def iterate(self, o: Any, depth: int, /) -> Any:
         """Answer that whose elements are read, to a depth."""
         kind = type(o)
+        if kind in TENSORS and o.type.form != "array":
+            raise TypeError(f"{class_name(o)!r} object is not iterable")
         if is_plain(kind) or answers_once(kind):
             return o
         if isinstance(o, np.ndarray) or is_sparse(kind):

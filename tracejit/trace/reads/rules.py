@@ -24,7 +24,7 @@ from tracejit.trace.reads.calls import Calls
 from tracejit.trace.reads.containers import CONTAINERS, PYTHONS, holds_recorded
 from tracejit.trace.reads.notes import MISSING, is_plain, is_users
 from tracejit.trace.recording.mutable_attributes import dict_of
-from tracejit.trace.tensor.tensor import TENSORS
+from tracejit.trace.tensor.tensor import TENSORS, class_name
 
 _NEW = frozenset((list, dict, set, sorted))
 _OF_TYPES = (
@@ -99,9 +99,7 @@ def _len(reads: Calls, o: Any, /) -> int:
     else:
         reads.hand(o)
     if type(o) in TENSORS and o.type.form != "array":
-        kind = o.__class__
-        name = kind.__name__ if kind.__module__ == "builtins" else f"numpy.{kind.__name__}"
-        raise TypeError(f"object of type {name!r} has no len()")
+        raise TypeError(f"object of type {class_name(o)!r} has no len()")
     return len(o)
 
 

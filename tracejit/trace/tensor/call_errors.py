@@ -75,6 +75,8 @@ def call_error(
     )
     if is_numpys:
         fix = fix_of_shapes(error, _given(recorder, args, kwargs))
+        if called is operator.getitem and type(args[1]) is str:
+            fix = "columns have numbers here, x[:, 0]; or pass a dict of arrays for names."
         row, call = shape_row(error), recorder.call_text(spelling(function))
         return fail(row, recorder.here(), call=call, problem=error, fix=fix)
     keyword = _KEYWORD.search(str(error))

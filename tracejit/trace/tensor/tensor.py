@@ -367,6 +367,9 @@ class Tensor(ArrayMethods):
     def __setitem__(self, index: Any, value: Any) -> None:
         self._handle(operator.setitem, (self, index, value), {})
 
+    def __delitem__(self, index: Any) -> None:
+        raise ValueError("cannot delete array elements")
+
     def _write_part(self, name: str, value: Any) -> None:
         """x.real = value, or x.imag = value."""
         if self.type.form != "array":
@@ -434,8 +437,7 @@ class Tensor(ArrayMethods):
         if self.type.form != "weak" and hasattr(kind, name) and not name.startswith("__"):
             called = f"{kind.__name__}.{name}"
             raise not_recorded(self._recording.here(), called)
-        called = "numpy.ndarray" if self.type.form == "array" else self.__class__.__name__
-        raise AttributeError(f"{called!r} object has no attribute {name!r}")
+        raise AttributeError(f"{class_name(self)!r} object has no attribute {name!r}")
 
     if not TYPE_CHECKING:  # to which it would say that a Tensor has any attribute
         __getattr__ = _other_attribute
@@ -458,6 +460,12 @@ class ScalarTensor(Tensor):
         if name == "__iter__":
             raise AttributeError(name)
         return object.__getattribute__(self, name)
+
+
+def class_name(tensor: Tensor) -> str:
+    """The name that Python's messages have for what a Tensor stands for: numpy.float64."""
+    kind = np.ndarray if tensor.type.form == "array" else tensor.__class__
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def tensor_of(value: Value, recording: Any) -> Tensor:
