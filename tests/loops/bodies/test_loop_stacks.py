@@ -50,3 +50,16 @@ def test_the_beginnings_of_steps_are_their_ends_shifted(reverse: bool, first: An
     text = derivative.source.split("def value_and_grad")[1]
     assert text.count("[t] = h\n") == 1
     assert "concatenate" in text
+
+
+def test_a_number_before_a_stack_is_an_array_of_one() -> None:
+    def loss(w: Any, xs: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            h = h * h * x - 0.5
+            return h, h
+
+        return np.sum(tj.scan(step, w[0], xs)[1] ** 2)
+
+    text = tj.value_and_grad(loss).kernel(np.array([0.5]), XS[:, 0]).source
+    assert "broadcast_to(" not in text
+    assert "concatenate((array((" in text

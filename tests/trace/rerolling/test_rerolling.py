@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -785,3 +786,16 @@ def test_integers_beyond_64_bits_are_no_table() -> None:
 
     x = np.linspace(0.1, 0.5, 40)
     np.testing.assert_allclose(tj.function(f)(x), f(x), rtol=1e-14)
+
+
+def test_rows_that_are_read_are_sliced_as_one_would_write_it() -> None:
+    def f(w: Any, x: Any) -> Any:
+        out = [w]
+        for row in x:
+            w = w + 0.1 * np.sin(w) * row
+            out.append(w)
+        return np.sum(np.stack(out)[::10] ** 2) + np.sum(np.stack(out[:0:-1]) ** 3)
+
+    text = tj.function(f, cache=False).kernel(normal(3), normal(30, 3)).source
+    assert "w_all[::-1]" in text
+    assert not re.search(r"\[(0|29)?:(30)?:1?\]|\[0:|:30:", text)

@@ -12,6 +12,7 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.loops.bodies.loops import rebuild_loops
 from tracejit.ops.control.control_flow import body_inputs
 from tracejit.ops.shapes.joining import concatenate
+from tracejit.ops.shapes.joining import stack as join
 from tracejit.ops.shapes.shapes import broadcast_to, reshape
 from tracejit.passes.framework.emission import emit
 
@@ -47,9 +48,11 @@ def share_shifted_stacks(graph: Graph) -> Graph:
 def _shifted(graph: Graph, loop: Node, stack: Value, initial: Value) -> Value:
     """The values that steps begin with, from those that they end with and the first of all."""
     type = stack.type
-    first = (1, *type.shape[1:])
-    spread = reshape if initial.type.shape else broadcast_to
-    row = emit(graph, loop, spread, (initial,), shape=first)
+    if initial.type.form == "scalar":
+        row = emit(graph, loop, join, (initial,), axis=0)
+    else:
+        spread = reshape if initial.type.shape else broadcast_to
+        row = emit(graph, loop, spread, (initial,), shape=(1, *type.shape[1:]))
     part = ("slice", 1, None, None) if loop.params["reverse"] else ("slice", None, -1, None)
     others = emit(graph, loop, "getitem", (stack,), index=(part,))
     parts = (others, row) if loop.params["reverse"] else (row, others)

@@ -35,24 +35,10 @@ from tracejit.trace.recording.record import Recording
 from tracejit.trace.rerolling.inner_loops import InnerLoop, is_inner
 from tracejit.trace.rerolling.loop_search import LoopSearch
 from tracejit.trace.rerolling.moving_numbers import Moving, replaced
-from tracejit.trace.rerolling.stacked_rows import StackedRow, part_of, stretches_of
+from tracejit.trace.rerolling.stacked_rows import StackedRow, part_of, slice_of, stretches_of
 from tracejit.trace.rerolling.step_columns import Body
 from tracejit.trace.rerolling.step_operands import Along, Carried, Column, Fixed, Inside, Listed
 from tracejit.trace.tensor.tensor import Tensor
-
-
-def slice_of(first: int, stride: int, count: int, size: int) -> slice:
-    """The slice of so many elements of an axis, as it is written shortest.
-
-    >>> slice_of(0, 1, 25, 25), slice_of(1, 1, 3, 4), slice_of(3, -1, 4, 4)
-    (slice(None, None, None), slice(1, None, None), slice(None, None, -1))
-    >>> slice_of(1, 2, 3, 9), slice_of(5, -2, 2, 9)
-    (slice(1, 6, 2), slice(5, 2, -2))
-    """
-    end = first + stride * count
-    start: int | None = None if first == (0 if stride > 0 else size - 1) else first
-    stop: int | None = None if end >= size or end < 0 else end - stride + (1 if stride > 0 else -1)
-    return slice(start, stop, None if stride == 1 else stride)
 
 
 class Replacement:

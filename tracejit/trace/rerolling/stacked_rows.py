@@ -1,4 +1,4 @@
-"""Rows of what loops stack, where something reads them: stretches of them are parts of stacks."""
+"""Rows of arrays that steps read, and of what loops stack: stretches of them are slices."""
 
 from __future__ import annotations
 
@@ -39,9 +39,20 @@ def stretches_of(rows: Sequence[StackedRow | None]) -> list[list[int]]:
 
 def part_of(stacked: Any, numbers: Sequence[int]) -> Any:
     """These elements of an array, whose numbers go up or down by one."""
-    first, last = numbers[0], numbers[-1]
-    stride = 1 if last > first else -1
-    if (first, last) == (0, len(stacked) - 1):
-        return stacked
-    stop: int | None = last + stride
-    return stacked[first : None if stop == -1 else stop : stride]
+    stride = 1 if numbers[-1] > numbers[0] else -1
+    part = slice_of(numbers[0], stride, len(numbers), len(stacked))
+    return stacked if part == slice(None) else stacked[part]
+
+
+def slice_of(first: int, stride: int, count: int, size: int) -> slice:
+    """The slice of so many elements of an axis, as it is written shortest.
+
+    >>> slice_of(0, 1, 25, 25), slice_of(1, 1, 3, 4), slice_of(3, -1, 4, 4)
+    (slice(None, None, None), slice(1, None, None), slice(None, None, -1))
+    >>> slice_of(1, 2, 3, 9), slice_of(5, -2, 2, 9)
+    (slice(1, 6, 2), slice(5, 2, -2))
+    """
+    end = first + stride * count
+    start: int | None = None if first == (0 if stride > 0 else size - 1) else first
+    stop: int | None = None if end >= size or end < 0 else end - stride + (1 if stride > 0 else -1)
+    return slice(start, stop, None if stride == 1 else stride)
