@@ -12,7 +12,9 @@ from tests.convert.running import converted, define, outcome, without_columns
 from tracejit.convert.converter import Converter
 from tracejit.convert.operators import PLAIN, Operators
 
-CONTROL_FLOW = Operators(branch=PLAIN.branch, ask=PLAIN.ask, flag=PLAIN.flag, turns=PLAIN.turns)
+CONTROL_FLOW = Operators(
+    branch=PLAIN.branch, ask=PLAIN.ask, flag=PLAIN.flag, turns=PLAIN.turns, rounds=PLAIN.rounds
+)
 
 
 def check(text: str) -> None:

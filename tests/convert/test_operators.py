@@ -29,7 +29,7 @@ def make(k):
 """
 
 
-BRANCHES = ("branch", "ask", "turns", "flag")
+BRANCHES = ("branch", "ask", "turns", "rounds", "flag")
 """The operators of control flow, which are there together."""
 
 

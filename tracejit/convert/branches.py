@@ -42,6 +42,9 @@ from tracejit.convert.glue import (
     Dead,
     Give,
     Handler,
+    Origin,
+    Release,
+    Round,
     Tell,
     Turn,
     Unbind,
@@ -53,6 +56,7 @@ from tracejit.convert.glue import (
     holds,
     load,
     name_of,
+    released,
     store,
     way,
 )
@@ -125,7 +129,7 @@ def _may_be_rewritten(node: Any) -> bool:
                     is_single = isinstance(other, ast.Constant) and other.value in _SINGLE
                     if isinstance(op, ast.Is | ast.IsNot) and not is_single:
                         return False
-            case ast.If() | ast.IfExp() | ast.While():
+            case ast.If() | ast.IfExp() | ast.While() | ast.For():
                 has_choice = True
     return has_choice and _depth(node) <= DEEPEST
 
@@ -228,6 +232,8 @@ class _Branching:
     def statement(self, node: Any, bound: frozenset[str], depth: int) -> _Block:
         """Rewrite a statement."""
         match node:
+            case Release():
+                return _Block([node], bound, NONE, NONE, 0, False, True)
             case Dead():
                 node.body = self.block(node.body, bound, depth + 1).statements
                 return _Block([node], bound, NONE, NONE, 1, False, True)
@@ -302,21 +308,96 @@ class _Branching:
         return self.other([node], inners, bound - gone, NONE, NONE)
 
     def loop(self, node: Any, bound: frozenset[str], depth: int) -> _Block:
-        """Rewrite the body of a loop, which may run or not, after itself."""
+        """Rewrite the body of a loop, which may run or not, after itself. One step of `for` can
+        stand for all if it may."""
         stored, unsure = names_of(node, bound, is_deep=False)
         inside = bound | stored if isinstance(node, ast.For) else bound
         body = self.block(node.body, inside, depth + 1)
         other = self.block(node.orelse, bound, depth)
+        place = _range([node])
         node.body, node.orelse = body.statements, other.statements
+        height = 1 + max(body.height, other.height)
+        statements: list[ast.stmt] = [node]
+        is_computing = body.is_computing and other.is_computing
+        may_turn = isinstance(node, ast.For) and not node.orelse and not body.jumps
+        if may_turn and is_computing and depth + height + 1 <= MOST_BLOCKS:
+            names = self.names_of_loop(node, body, bound, place)
+            if names is not None:
+                statements = self.rounds(node, *names)
+                height += 2
+        if len(statements) == 1 and isinstance(node, Round):
+            node.body[:0] = [released([node.iterable])]
+            node.body += [Way(holds(flag, True), [ast.Break()], []) for flag in node.flags]
         return _Block(
-            [node],
+            statements,
             bound,
             stored | body.stored | other.stored,
             unsure | body.unsure | other.unsure,
-            1 + max(body.height, other.height),
+            height,
             other.jumps,
-            body.is_computing and other.is_computing,
+            is_computing,
         )
+
+    def names_of_loop(
+        self, node: ast.For, body: _Block, bound: frozenset[str], place: tuple[int, int]
+    ) -> tuple[list[str], list[str]] | None:
+        """The names that the steps of a loop hand on, and those that every step binds and that are
+        read after it. None where another may be."""
+        targets = _names_in(node.target)
+        if targets is None or body.bound is None:
+            return None
+        stored = targets | body.stored
+        if not stored.isdisjoint(self.declared) or len(stored) > MOST_NAMES:
+            return None
+        carried, new = [], []
+        for name in sorted(stored):
+            first, last = self.places[name]
+            is_inside = place[0] <= first and last <= place[1]
+            if name in bound and name not in targets:
+                carried.append(name)
+            elif name in body.unsure or not (is_inside or name in targets | body.bound):
+                return None
+            elif not is_inside:
+                new.append(name)
+        return carried, new
+
+    def rounds(self, node: ast.For, carried: list[str], new: list[str]) -> list[ast.stmt]:
+        """The statements in place of a loop over elements of which one step may stand for all."""
+        self.number += 1
+        rounds, place = f".w{self.number}", node.iter
+        flags = node.flags if isinstance(node, Round) else []
+        if isinstance(node, Round):
+            iterable, started = node.iterable, []
+        else:
+            iterable = f".i{self.number}"
+            started = [at(place, ast.Assign([store(place, iterable)], node.iter))]
+        carried = [*flags, *[name for name in carried if name not in flags]]
+        numbers = [self.where, self.number, len(flags)]
+        asked = operation(
+            "rounds",
+            place,
+            load(place, iterable),
+            *[constant(place, one) for one in numbers],
+            *[load(place, name) for name in carried],
+        )
+        started.append(at(place, ast.Assign([store(place, rounds)], asked)))
+        no_rounds, some_rounds = holds(rounds, None), differs(rounds, None)
+        node.iter = at(place, Origin(no_rounds, load(place, iterable), load(place, rounds)))
+        names = [*carried, *new]
+        begin = given_by(place, rounds, "begin", carried, is_asked=False)
+        turned = given_by(place, rounds, "turned", names)
+        left: list[ast.expr] = [holds(flag, True) for flag in flags]
+        leave = [
+            Way(ast.BoolOp(ast.And(), [no_rounds, one]), [ast.Break()], []) for one in left
+        ]
+        node.body = [
+            *([Way(some_rounds, [begin], [])] if carried else []),
+            *node.body,
+            *leave,
+            Way(some_rounds, [turned], []),
+        ]
+        steps = _attempted([node, ast.Break()], place, rounds, carried, no_rounds)
+        return [*started, at(place, steps), released([iterable, rounds])]
 
     def turn(self, node: Turn, bound: frozenset[str], depth: int) -> _Block:
         """Rewrite `while`, so that one step can stand for all if it may."""
@@ -388,16 +469,7 @@ class _Branching:
         for flag in node.flags:
             is_left = ast.BoolOp(ast.And(), [no_turns, holds(flag, True)])
             steps.append(Way(is_left, leave, []))
-        again = [
-            given_by(place, turns, "again", carried, is_asked=False),
-            at(place, Give([store(place, turns)], called(place, turns, "outcome"))),
-        ]
-        errors = ast.IfExp(
-            no_turns, ast.Tuple([], ast.Load()), ast.Attribute(name_of(turns), "errors", ast.Load())
-        )
-        attempt = ast.Try(steps, [Handler(errors, None, again)], [], [])
-        always = ast.Constant(True)
-        return [started, Again(always, [attempt], [])]
+        return [started, _attempted(steps, place, turns, carried, no_turns)]
 
     def choice(self, node: ast.If, bound: frozenset[str], depth: int) -> _Block:
         """Rewrite `if`, so that both sides can run if they may."""
@@ -480,23 +552,29 @@ class _Branching:
             way(fork, True, [*node.orelse, merged]),
             ast.Break(),
         ]
-        again: list[ast.stmt] = [
-            Give([name_of(fork, ast.Store())], called(node.test, fork, "outcome"))
-        ]
-        if carried:
-            again.insert(0, given_by(node.test, fork, "again", carried, is_asked=False))
-        for one in again:
-            at(node.test, one)
-        is_plain: list[ast.expr] = [holds(fork, True), holds(fork, False)]
-        errors = ast.IfExp(
-            ast.BoolOp(ast.Or(), is_plain),
-            ast.Tuple([], ast.Load()),
-            ast.Attribute(name_of(fork), "errors", ast.Load()),
-        )
-        handler = Handler(errors, None, again)
-        attempt = ast.Try(ways, [handler], [], [])
-        always = ast.Constant(True)
-        return [test, Again(always, [attempt], [])]
+        is_plain = ast.BoolOp(ast.Or(), [holds(fork, True), holds(fork, False)])
+        return [test, _attempted(ways, node.test, fork, carried, is_plain)]
+
+
+def _attempted(
+    steps: list[ast.stmt], place: Any, fork: str, carried: Sequence[str], is_plain: ast.expr
+) -> ast.stmt:
+    """Statements that run again as Python runs them where a fork or loop gives up what it carries,
+    unless it `is_plain`."""
+    before = [given_by(place, fork, "again", carried, is_asked=False)] if carried else []
+    outcome = at(place, Give([store(place, fork)], called(place, fork, "outcome")))
+    caught = ast.Attribute(name_of(fork), "errors", ast.Load())
+    errors = ast.IfExp(is_plain, ast.Tuple([], ast.Load()), caught)
+    attempt = ast.Try(steps, [Handler(errors, None, [*before, outcome])], [], [])
+    return Again(ast.Constant(True), [attempt], [])
+
+
+def _names_in(target: ast.expr) -> frozenset[str] | None:
+    """The names that a target of a loop binds; None where it is more than names."""
+    parts = [one for one in ast.walk(target) if isinstance(one, ast.expr)]
+    if not all(isinstance(one, ast.Name | ast.Tuple | ast.List) for one in parts):
+        return None
+    return frozenset(one.id for one in parts if isinstance(one, ast.Name))
 
 
 def _writes(block: Sequence[ast.stmt]) -> bool:

@@ -37,8 +37,24 @@ class Turn(ast.While):
     flags: list[str]
 
 
+class Round(ast.For):
+    """A loop `for` over what a name of ours holds, `iterable`; `flags` say that a step has left
+    it."""
+
+    iterable: str
+    flags: list[str]
+
+
 class Give(ast.Assign):
     """An assignment of what a fork answers."""
+
+
+class Release(ast.Assign):
+    """A statement after which a name of no user's holds nothing."""
+
+
+class Origin(ast.IfExp):
+    """What a loop `for` goes over: the user's iterable, or that which records one step for all."""
 
 
 class Unbind(ast.If):
@@ -117,3 +133,9 @@ def given_by(
     value = called(place, fork, method, names if is_asked else ())
     given: ast.stmt = at(place, Give([targets], value))
     return given
+
+
+def released(names: Sequence[str]) -> ast.stmt:
+    """A statement after which names of no user's hold nothing."""
+    targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
+    return Release(targets, ast.Constant(None))

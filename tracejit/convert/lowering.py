@@ -19,9 +19,9 @@ from tracejit.convert.glue import (
     UNBOUND,
     UNSET,
     Dead,
+    Round,
     Turn,
     Unbind,
-    Way,
     constant,
     holds,
     load,
@@ -172,7 +172,7 @@ class Lowering:
             started = [at(node, ast.Assign([store(node, x)], constant(node, False))) for x in flags]
             return [*before, *started, self.turn(node, flags), *after]
         if flags:
-            self.guard(node, flags, before)
+            node = self.guard(node, flags, before)
         return [*before, node, *after]
 
     def turn(self, node: ast.While, flags: list[str]) -> Turn:
@@ -192,26 +192,23 @@ class Lowering:
         made: Turn = turn
         return made
 
-    def guard(self, node: ast.For, flags: list[str], before: list[ast.stmt]) -> None:
-        """Let the steps of a loop do nothing from one on that sets a flag; where Python knows the
-        flag, it leaves the loop there."""
+    def guard(self, node: ast.For, flags: list[str], before: list[ast.stmt]) -> Round:
+        """A loop whose steps do nothing from one on that sets a flag; where Python knows the flag,
+        it leaves the loop there."""
         element, iterable = self.name(), self.name()
         given = at(node.target, ast.Assign([node.target], load(node.target, element)))
-        node.body[:0] = [given, *_let_go([element])]
-        node.target = store(node.target, element)
+        body = [given, *_let_go([element]), *node.body]
         before.append(at(node.iter, ast.Assign([store(node.iter, iterable)], node.iter)))
-        node.iter = load(node.iter, iterable)
         for flag in flags:
             started = operation("flag", node.iter, load(node.iter, iterable))
             before.append(at(node.iter, ast.Assign([store(node.iter, flag)], started)))
-        leaving: list[ast.stmt] = []
-        for flag in flags:
             over = _let_go([element])  # as the other side does
-            test = at(node.target, load(node.target, flag))
-            node.body = [ast.If(test, over, node.body)]
-            leave: list[ast.stmt] = [ast.Break()]
-            leaving.append(Way(holds(flag, True), leave, []))
-        node.body = [*_let_go([iterable]), *node.body, *leaving]
+            body = [ast.If(at(node.target, load(node.target, flag)), over, body)]
+        kind: Any = Round
+        given_to, element_of = store(node.target, element), load(node.iter, iterable)
+        made: Round = at(node, kind(given_to, element_of, body, []))
+        made.iterable, made.flags = iterable, flags
+        return made
 
     def end_steps(self, node: Any, jump: type[ast.stmt]) -> None:
         """Let no step of a loop end early."""
@@ -307,6 +304,8 @@ class Lowering:
         ]
         before += self.statement(at(node, ast.If(node.test, *sides)))
         return load(node, name)
+
+
 
 
 def _let_go(names: Sequence[str]) -> list[ast.stmt]:

@@ -152,7 +152,7 @@ class Operators:
 
     branch: Callable[..., Any] | None = None
     """`branch(test, where, 3, x, y)` for the test of `if` number 3, before which variables are `x`
-    and `y`: True, False, or a fork. See `branches`. The three that follow are there with it."""
+    and `y`: True, False, or a fork. See `branches`. The four that follow are there with it."""
 
     ask: Callable[[Any, bool], Any] | None = None
     """`ask(x, False)` for a part of such a test: if `x` is true; or with True, if it is not."""
@@ -160,6 +160,11 @@ class Operators:
     turns: Callable[..., Any] | None = None
     """`turns(answer, where, 4, x, y)` for the test of `while` number 4, which Python does not know:
     None, or what records one step for all. See `branches`."""
+
+    rounds: Callable[..., Any] | None = None
+    """`rounds(o, where, 5, 1, x, y)` before loop `for` number 5 over an object, the first of whose
+    variables says that it was left: None, or what records one step for all, and is gone through
+    instead. See `branches`."""
 
     flag: Callable[[Any], Any] | None = None
     """`flag(o)`: False, the first value of what says that a loop over `o` has been left."""
@@ -229,6 +234,10 @@ def _turns(_answer: Any, _where: int, _number: int, /, *_names: Any) -> None:
     return None
 
 
+def _rounds(_o: Any, _where: int, _number: int, _flags: int, /, *_names: Any) -> None:
+    return None
+
+
 PLAIN = Operators(
     call=_same,
     site=_called,
@@ -248,6 +257,7 @@ PLAIN = Operators(
     ask=_ask,
     flag=_flag,
     turns=_turns,
+    rounds=_rounds,
     text=_same,
     enter=_same,
     match=_same,

@@ -19,7 +19,7 @@ from types import CodeType
 from typing import Any
 
 from tracejit.convert.branches import with_branches
-from tracejit.convert.glue import Again, Dead, Handler, Unbind, Way
+from tracejit.convert.glue import Again, Dead, Handler, Release, Round, Unbind, Way
 from tracejit.convert.operators import Place
 from tracejit.convert.source import Source, codes_in
 from tracejit.convert.syntax import MARK, Operation, at, operation
@@ -90,6 +90,7 @@ PARTS: dict[type[ast.AST], list[tuple[str, str]]] = {
     Unbind: [],
     Dead: [],
     Handler: [],
+    Release: [],
 }
 """The fields of each kind of syntax that are rewritten, and the operator around what is there."""
 
@@ -97,6 +98,7 @@ for _names, _fields in _TABLE.items():
     for _name in _names.split():
         if _kind := getattr(ast, _name, globals().get(_name)):  # Python 3.10 has no TryStar
             PARTS[_kind] = [(one.split(":")[0], one.partition(":")[2]) for one in _fields.split()]
+PARTS[Round] = PARTS[ast.For]
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.In: "contains",

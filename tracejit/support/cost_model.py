@@ -363,6 +363,10 @@ class Loops:
     to 1.1 of the time of steps written out, of stencils on large arrays 1.3 to 2.4 of it: written
     out, their slices are flat."""
 
+    most_steps: Count = 64
+    """Most steps of a loop `for` that are recorded one by one, if one can be recorded for all, ..."""
+    most_steps_inside: Count = 8
+    """... or of one that a step may leave, or that is in such a step."""
     least_rolled_steps: Count = 8
     """Fewest steps of a loop that becomes one node, ..."""
     least_rolled_nodes: Count = 64

@@ -178,12 +178,14 @@ def emit_while(
     step: Side,
     initial: Sequence[Any],
     around: dict[Value, Any] | None = None,
+    counted: Tensor | None = None,
 ) -> list[Tensor]:
     """The last carried values, and what is stacked, of a loop over a `step` that runs as long as a
     `test` holds. `around` maps values that they read from outside to what they are here. The last
-    value that the node carries is the number of steps, for the derivative."""
+    value that the node carries is the number of steps, for the derivative: a placeholder that is
+    `counted`, if they read it."""
     start = len(recording.graph.nodes)
-    count: Any = step_number(recording, "count")
+    count: Any = step_number(recording, "count") if counted is None else counted
     following = (count + 1)._value
     number = len(initial)
     outputs = [*step.outputs[:number], following, *step.outputs[number:]]

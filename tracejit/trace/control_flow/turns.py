@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracejit.convert.glue import UNSET
-from tracejit.ir.graph import Value
+from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.trace.control_flow.conditions import converted
 from tracejit.trace.control_flow.forks import (
@@ -51,7 +51,7 @@ class Leaf:
     def __init__(self, kind: ArrayType, kinds: Sequence[ArrayType]) -> None:
         """Begin with the type of the initial value."""
         self.kind = kind
-        self.kinds = tuple(kinds)
+        self.kinds = self.kinds_after = tuple(kinds)
         self.value: Value
         self.flag: Value | None = None
 
@@ -62,6 +62,7 @@ class Leaf:
             raise Refused(f"a variable is {self.kind!r}, and {kind!r} after a step")
         before = self.kind, self.kinds
         self.kind = common
+        self.kinds_after = tuple(kinds)
         self.kinds = tuple(dict.fromkeys((*self.kinds, *kinds, common)))
         return (self.kind, self.kinds) != before
 
@@ -158,19 +159,31 @@ class Turns(Attempt):
             self.arrays[key] = tensor
         if not is_settled:
             self.abandon()
-            return self.begin()
+            return self.restarted()
         arrays = [Tensor(one._value, self.recording) for one in self.arrays.values()]
         outputs = [x._value for step in steps for x in step or ()]
         outputs = [*[x._value for x in arrays], *outputs]
         alike = {value for one in tensors_in(values) for value in held_by(one)}
-        step = Side(take_out(self.recording, self.start), outputs)
+        step = Side(self.taken_out(), outputs)
         check_errors(step.nodes, outputs)
-        check_errors(self.test.nodes, self.test.outputs)
+        self.check_test()
         self.close()
         found = self.emitted(step, alike)
         self.is_over = True
         self.watch.settle(self)
         return found
+
+    def restarted(self) -> tuple[Any, ...]:
+        """Begin again; the values that variables have."""
+        return self.begin()
+
+    def taken_out(self) -> list[Node]:
+        """The nodes of a step."""
+        return take_out(self.recording, self.start)
+
+    def check_test(self) -> None:
+        """Raise Refused where the test may raise."""
+        check_errors(self.test.nodes, self.test.outputs)
 
     def step(self, variable: Variable, after: Any) -> list[Any] | None:
         """The leaves of a variable after a step; None where the step is to be recorded again."""
@@ -226,9 +239,7 @@ class Turns(Attempt):
             raise Refused("nothing changes from step to step")
         places = [one for x in leaves for one in (x.value, x.flag) if one is not None]
         carried = [*self.placed, *places]
-        inputs = LoopInputs(carried, [], step_number(recording)._value)
-        name = recording.graph.name
-        results = emit_while(recording, name, inputs, self.test, step, initial)
+        results = self.emit(carried, step, initial)
         count = len(self.arrays)
         for tensor, result in zip(self.arrays.values(), results, strict=False):
             is_alike = result._held in alike or tensor._value in alike
@@ -239,14 +250,26 @@ class Turns(Attempt):
         for leaf in leaves:
             result = next(found)
             after.append(result)
-            if leaf.flag is not None:
-                recording.pythons[result._held] = next(found)
+            kinds = self.kinds_after(leaf)
+            is_python = None if leaf.flag is None else next(found)
             if leaf.kind.form == "array":
                 recording.merged.update((result._held, *alike))
-            elif len(leaf.kinds) > 1:
-                recording.mixed[result._held] = leaf.kinds
+            elif len(kinds) > 1:
+                recording.mixed[result._held] = kinds
+                if is_python is not None:
+                    recording.pythons[result._held] = is_python
         remaining = iter(after)
         return tuple(self.after(variable, remaining) for variable in self.variables)
+
+    def emit(self, carried: list[Value], step: Side, initial: list[Any]) -> list[Tensor]:
+        """Emit the node."""
+        recording = self.recording
+        inputs = LoopInputs(carried, [], step_number(recording)._value)
+        return emit_while(recording, recording.graph.name, inputs, self.test, step, initial)
+
+    def kinds_after(self, leaf: Leaf) -> tuple[ArrayType, ...]:
+        """The types that Python may give a number after the loop, which may not have run."""
+        return leaf.kinds
 
     def after(self, variable: Variable, results: Any) -> Any:
         """A variable after the loop."""

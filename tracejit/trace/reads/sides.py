@@ -19,7 +19,9 @@ import numpy as np
 
 from tracejit.convert.operators import Operators
 from tracejit.support.codes import code_of
+from tracejit.support.cost_model import costs
 from tracejit.trace.control_flow.forks import Attempt, Fork, Untold, chosen
+from tracejit.trace.control_flow.rounds import Rounds, elements_of
 from tracejit.trace.control_flow.turns import Turns
 from tracejit.trace.convert.routes import hands_over, observing
 from tracejit.trace.guards.reads import answers_once, module_name
@@ -129,6 +131,25 @@ class Forking(Noting):
         watch.forks.append(turns)
         return turns
 
+    def rounds(self, o: Any, where: int, number: int, flags: int, /, *carried: Any) -> Any:
+        """Record one step of a loop over elements for all; None where Python goes over them."""
+        place, recording = (where, number), current_recording()
+        if recording is None or not _may_run(recording, place):
+            return None
+        elements = elements_of(recording, o)
+        if elements is None or elements.count <= self.most_recorded(flags):
+            return None
+        self.hand(o, mixed=True)
+        watch = self.watching(recording, place)
+        rounds = Rounds(recording, carried, watch, place, elements, flags)
+        watch.forks.append(rounds)
+        return rounds
+
+    def most_recorded(self, flags: int) -> int:
+        """The number of steps of a loop that are recorded one by one."""
+        is_inside = self.watch is not None and any(one.is_loop for one in self.watch.forks)
+        return costs().most_steps_inside if flags or is_inside else costs().most_steps
+
     def watching(self, recording: Recording, place: tuple[int, int]) -> Watched:
         """Answer who sees to the sides. Raises Refused where the side at a place runs."""
         if self.watch is None:
@@ -180,11 +201,16 @@ def _chosen_of(test: Any, first: Any, second: Any) -> Any:
 def _may_fork(recording: Recording, test: Any, place: tuple[int, int]) -> bool:
     if type(test) not in TENSORS or test._recording is not recording:
         return False
+    return test.shape == () and _may_run(recording, place)
+
+
+def _may_run(recording: Recording, place: tuple[int, int]) -> bool:
+    """Return whether code at a place may run for more than this call."""
     if recording.forks is None or place in recording.forks:
         return False
     is_plain = not (recording.windows or recording.probes or recording.region)
     is_plain &= recording.side_nodes < MOST_NODES
-    return is_plain and test.shape == () and recording.graph.sizes is None
+    return is_plain and recording.graph.sizes is None
 
 
 class Watched:
@@ -417,6 +443,9 @@ class SideReader(Forking):
 
     def turns(self, answer: Any, where: int, number: int, /, *carried: Any) -> Any:
         return self.reader.turns(answer, where, number, *carried)
+
+    def rounds(self, o: Any, where: int, number: int, flags: int, /, *carried: Any) -> Any:
+        return self.reader.rounds(o, where, number, flags, *carried)
 
 
 def _is_of_transforms(function: FunctionType) -> bool:

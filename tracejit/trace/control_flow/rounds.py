@@ -1,0 +1,183 @@
+"""Rounds: a loop `for` of Python's of which one step is recorded for all.
+
+The body runs on placeholders, as that of a loop `while` does (`turns.py`); the element is computed
+from the number of the step, or is one row of an array. A loop that a step may leave becomes a loop
+that runs as long as none has left it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.convert.glue import UNBOUND, UNSET
+from tracejit.ir.graph import Node, Value
+from tracejit.ir.types import ArrayType
+from tracejit.ops.control.control_flow import element_type
+from tracejit.trace.control_flow.forks import Watch, is_unbound
+from tracejit.trace.control_flow.loops import (
+    LoopInputs,
+    LoopRange,
+    Side,
+    emit_loop,
+    emit_while,
+    placeholder,
+    step_number,
+    take_out,
+)
+from tracejit.trace.control_flow.turns import Leaf, Turns, Variable
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.reruns import Refused
+from tracejit.trace.structure.trees import flatten
+from tracejit.trace.tensor.memory import held_by, seal
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
+
+
+class Elements(NamedTuple):
+    """What a loop goes over: how many elements, the arrays whose rows they have, with the type of
+    each row, and what makes an element of the number of a step and its rows."""
+
+    count: int
+    arrays: Sequence[Any]
+    types: Sequence[ArrayType | None]
+    element: Callable[[Any, Iterator[Any]], Any]
+
+
+def elements_of(recording: Recording, o: Any) -> Elements | None:
+    """The elements of an object; None where they are nothing of which one may stand for all."""
+    kind = type(o)
+    if kind is range:
+        return Elements(len(o), (), (), lambda t, rows: _counted(t, o.start, o.step))
+    if kind in TENSORS or kind is np.ndarray:
+        is_array = o.shape and o.dtype.kind in "biufc"
+        return Elements(o.shape[0], (o,), (None,), _next_row) if is_array else None
+    if kind in (list, tuple) and len({*map(type, o)}) == 1 and type(o[0]) in (int, float):
+        table = np.array(o)
+        types = (recording.lift(o[0]).type,)
+        is_array = table.dtype.kind in "if"
+        return Elements(len(o), (table,), types, _next_row) if is_array else None
+    return None
+
+
+def _next_row(_: Any, rows: Iterator[Any]) -> Any:
+    return next(rows)
+
+
+def _counted(t: Any, first: int, stride: int) -> Any:
+    """The number that begins as `first` and goes on by `stride`."""
+    found = t if stride == 1 else t * stride
+    return found + first if first else found
+
+
+class Rounds(Turns):
+    """One loop over elements whose step is being recorded. The first of what is carried are
+    `flags`, which are true from the step on that has left it."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        carried: Sequence[Any],
+        watch: Watch,
+        place: tuple[int, int],
+        elements: Elements,
+        flags: int,
+    ) -> None:
+        """Begin with no step."""
+        super().__init__(recording, carried, watch, place)
+        self.elements = elements
+        self.arrays_of_rows = [
+            Tensor(recording.lift(one), recording) if type(one) is np.ndarray else one
+            for one in elements.arrays
+        ]
+        self.flags = self.variables[:flags]
+        for variable in self.flags:
+            variable.initial = False
+        for variable in self.variables:
+            if is_unbound(variable.initial, UNSET):
+                variable.initial = UNBOUND
+        self.first_values: tuple[Any, ...] = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        """The element of each step that is recorded."""
+        while not self.is_over:
+            self.first_values = super().begin()
+            yield self.element()
+
+    def element(self) -> Any:
+        """The element of a step."""
+        recording = self.recording
+        self.number = step_number(recording)
+        self.rows = []
+        for array, type in zip(self.arrays_of_rows, self.elements.types, strict=True):
+            if self.flags:
+                row = array[self.number]
+            else:
+                row = placeholder(recording, type or element_type(array.type))
+            seal(row, "the element of a loop")
+            self.rows.append(row)
+        return self.elements.element(self.number, iter(self.rows))
+
+    def begin(self) -> tuple[Any, ...]:
+        """Begin a step: the values that variables have; none has left the loop."""
+        of_flags = (False,) * len(self.flags)
+        return of_flags + self.first_values[len(self.flags) : len(self.carried)]
+
+    def turned(self, *values: Any) -> tuple[Any, ...]:
+        """End a step, after which variables have these values; the last ones have had none."""
+        while len(self.variables) < len(values):
+            new = Variable(UNBOUND)
+            new.now = UNBOUND
+            self.variables.append(new)
+        self.check_rows()
+        return super().turned(*values)
+
+    def check_rows(self) -> None:
+        """Raise Refused where an array is written to while the loop goes over it."""
+        rows = {value for one in self.arrays_of_rows for value in held_by(one)}
+        for tensor, former, _ in self.recording.side_writes[-1].values():
+            if not rows.isdisjoint((former, *held_by(tensor))):
+                raise Refused("it writes to what it goes over")
+
+    def restarted(self) -> tuple[Any, ...]:
+        """Let the next step begin with what this one has had."""
+        return tuple(variable.now for variable in self.variables)
+
+    def taken_out(self) -> list[Node]:
+        """The nodes of a step; what is the same at each stays before the loop."""
+        if self.flags:
+            return super().taken_out()
+        return take_out(self.recording, self.start, self.inputs)
+
+    @property
+    def inputs(self) -> list[Value]:
+        """The placeholders of a step."""
+        leaves = [leaf for one in self.variables for leaf in one.leaves or ()]
+        found = [one for x in leaves for one in (x.value, x.flag) if one is not None]
+        return [*self.placed, *found, *[x._held for x in self.rows], self.number._value]
+
+    def kinds_after(self, leaf: Leaf) -> tuple[ArrayType, ...]:
+        """The types that a step gives a number."""
+        return super().kinds_after(leaf) if self.flags else leaf.kinds_after
+
+    def check_test(self) -> None:
+        """The test of a loop over elements does not raise."""
+
+    def emit(self, carried: list[Value], step: Side, initial: list[Any]) -> list[Tensor]:
+        """Emit the node."""
+        recording, count = self.recording, self.elements.count
+        name = recording.graph.name
+        if not self.flags:
+            rows = [one._held for one in self.rows]
+            inputs = LoopInputs(carried, rows, self.number._value)
+            steps = LoopRange(count, False)
+            return emit_loop(recording, name, steps, inputs, step, initial, self.arrays_of_rows)
+        start = len(recording.graph.nodes)
+        goes_on: Any = self.number < count
+        for flag in self.flags:
+            left = Tensor(flag.leaves[0].value, recording)  # type: ignore[index]
+            goes_on = np.logical_and(goes_on, np.logical_not(left))
+        test = Side(take_out(recording, start), [goes_on._value])
+        inputs = LoopInputs(carried, [], step_number(recording)._value)
+        return emit_while(recording, name, inputs, test, step, initial, counted=self.number)
