@@ -299,7 +299,7 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
         raise
     except Exception as error:
         return (type(error).__name__,)
-    return tuple([f"{type(one)} {one!r} {np.asarray(one).tobytes().hex()}" for one in found])
+    return tuple([f"{type(one)} {one!r} {bits_of(np.asarray(one))}" for one in found])
 
 
 def left_behind(space: dict[str, Any]) -> dict[str, str]:

@@ -26,7 +26,7 @@ from tracejit.loops.bodies.loops import emit_like, moved_node, rebuild_loops, wi
 from tracejit.loops.bodies.step_values import KnownCarry, RowIndex
 from tracejit.ops.base.batching import spread
 from tracejit.ops.control.control_flow import is_checkpoint, parts_of
-from tracejit.ops.indexing.indexing import getitem, put_slice
+from tracejit.ops.indexing.indexing import add_at, getitem, put_at, put_slice
 from tracejit.ops.indexing.updates import set_item
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.tensor.tensor import Tensor
@@ -340,6 +340,8 @@ class _Fission:
             first: Any = parts[0]
             rows = np.moveaxis(first, 0, term.rows.axis)
             return put_slice(*self._at(rows, term.rows), shape=shape, index=term.rows.entries)
+        if term.scattered is not None:
+            return self._scattered(parts[0], term.scattered)
         if len(parts) == 1:
             found = np.sum(parts[0], axis=0)
         else:
@@ -349,6 +351,18 @@ class _Fission:
         indices = replace_values(term.placed.operands[1:], self.around)
         operands = [Tensor(value, self.recording) for value in indices]
         return put_slice(found, *operands, **term.placed.params)
+
+    def _scattered(self, rows: Any, node: Node) -> Any:
+        """The sum of rows, each of which a step places at an index of its own."""
+        entries, shape = node.params["index"], node.params["shape"]
+        places = [k for k, entry in enumerate(entries) if type(entry) is not tuple]
+        is_one_run = places[-1] - places[0] + 1 == len(places)
+        found = np.moveaxis(rows, 0, places[0]) if is_one_run else rows
+        indices = [Tensor(self._whole(value), self.recording) for value in node.operands[1:]]
+        table = self.stages.tables.get(node.operands[1]) if len(places) == 1 else None
+        is_unique = table is not None and len({k % shape[places[0]] for k in table}) == len(table)
+        place = put_at if is_unique else add_at
+        return place(found, *indices, shape=shape, index=entries)
 
     # Rows
 

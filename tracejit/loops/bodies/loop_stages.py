@@ -331,6 +331,9 @@ class Stages:
             if all(self.is_same(index) for index in node.operands[1:]):
                 placed, value = node, node.operands[0]
                 node = self._only_read(value)
+            elif self._is_scattered(node):
+                parts = node.operands[:1]
+                return Term(node.results[0], is_subtracted, parts, scattered=node)
         factors = () if node is None else factors_of(node)
         if node is not None and node.op is transpose and node.params["axes"] == (1, 0):
             inner = self._only_read(node.operands[0])
@@ -339,6 +342,18 @@ class Stages:
         if not all(self._is_had(v, beside) and v.type.form != "weak" for v in factors):
             factors = ()
         return Term(value, is_subtracted, factors or (value,), None, placed)
+
+    def _is_scattered(self, node: Node) -> bool:
+        """Return whether the indices of all steps can be there, of a node that places a value."""
+        if any(entry is None or entry == "..." for entry in node.params["index"]):
+            return False
+        indices = node.operands[1:]
+        return not any(value.type.shape for value in indices) and all(
+            self.is_same(value)
+            or value in self.tables
+            or (value.type.form != "weak" and self._is_had(value))
+            for value in indices
+        )
 
     def _only_read(self, value: Value) -> Node | None:
         """The node that makes a value which is read once."""
@@ -358,7 +373,7 @@ class Stages:
             self._keep(roots)
             for terms in self.sums.values():
                 for term in terms:
-                    self._want(term.parts)
+                    self._want(term.wanted)
             self._want([update.value for update in self.updates.values()])
             self._want(self.stacked_out)
             new = [v for v in self.stacked if v.node is not None and v.node not in self.inside]

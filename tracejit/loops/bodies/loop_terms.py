@@ -17,8 +17,9 @@ class Term(NamedTuple):
     """A term that each step adds to a sum, or subtracts from it.
 
     `parts` are what is needed for all steps: the term itself; two factors, whose products are added
-    up by one product; or `rows`, which each step places at its own index. There are none where the
-    term is the same at each step. The sum is `placed` by a node at an index that is the same.
+    up by one product; or `rows`, which each step places at its own index: a slice of all, or what
+    `scattered` says, a node. There are none where the term is the same at each step. The sum is
+    `placed` by a node at an index that is the same.
     """
 
     value: Value
@@ -26,6 +27,13 @@ class Term(NamedTuple):
     parts: tuple[Value, ...]
     rows: RowIndex | None = None
     placed: Node | None = None
+    scattered: Node | None = None
+
+    @property
+    def wanted(self) -> tuple[Value, ...]:
+        """The values that are needed for all steps."""
+        indices = () if self.scattered is None else self.scattered.operands[1:]
+        return (*self.parts, *indices)
 
 
 def factors_of(node: Node) -> tuple[Value, ...]:
