@@ -93,7 +93,7 @@ class Rounds(Turns):
         ]
         self.flags = self.variables[:flags]
         for variable in self.flags:
-            variable.initial = False
+            variable.initial, variable.label = False, "is_over"
         for variable in self.variables:
             if is_unbound(variable.initial, UNSET):
                 variable.initial = UNBOUND

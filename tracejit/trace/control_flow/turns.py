@@ -74,6 +74,7 @@ class Variable:
     def __init__(self, initial: Any) -> None:
         """Begin with the value before the loop."""
         self.initial = initial
+        self.label = ""
         self.is_written = False
         self.leaves: list[Leaf] | None = None
         self.now: Any = None
@@ -123,7 +124,7 @@ class Turns(Attempt):
         if variable.leaves is None:
             values = [*map(recording.lift, leaves)]
             variable.leaves = [Leaf(one.type, recording.kinds_of(one)) for one in values]
-        made = [placeholder(recording, leaf.kind) for leaf in variable.leaves]
+        made = [placeholder(recording, leaf.kind, variable.label) for leaf in variable.leaves]
         for leaf, tensor in zip(variable.leaves, made, strict=True):
             value = leaf.value = tensor._held
             if leaf.kind.form == "array":

@@ -27,6 +27,8 @@ from tracejit.targets.numpy.text.constants import diagonal_of, is_identity
 from tracejit.text.marks import marked
 
 _LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+|helpers|math)\.(\w+)")
+_TESTS = {"logical_and": "{0} and {1}", "logical_or": "{0} or {1}", "logical_not": "not {0}"}
+"""Python's own words for operations on truth values, by their names."""
 _ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 
 
@@ -62,6 +64,20 @@ class Expressions:
         if value.node is not None and value.node in self.inlined:
             return marked(value.node, f"({self.expression(value.node)})")
         return self.name_of(value)
+
+    def test(self, value: Value) -> str:
+        """A value where Python asks whether it is true."""
+        if isinstance(value, Constant) or value.node not in self.inlined:
+            return self.operand(value)
+        return marked(value.node, f"({self.tested(value.node)})")
+
+    def tested(self, node: Node) -> str:
+        """The right-hand side of a node where Python asks whether it is true."""
+        word = _TESTS.get(node.op.name)
+        if word is None or any(value.type.shape for value in node.operands):
+            return self.expression(node)
+        parts = [self.test(value) for value in node.operands]
+        return word.format(*parts)
 
     def result(self, value: Value) -> str:
         """A value as it is returned."""

@@ -96,7 +96,8 @@ def _condition_lines(
         name = _free("index", taken)
         yield f"{name} = {choice}"
         taken.add(choice := name)
-    heads = _heads(choice, len(graphs)) if is_number else [f"if {choice}:", "else:"]
+    test = spell.test(node.operands[0])
+    heads = _heads(choice, len(graphs)) if is_number else [f"if {test}:", "else:"]
     sides = [*zip(heads, graphs, condition.plans, strict=True)]
     for head, graph, plan in sides[1:] if node is spell.over else sides:
         given = dict(zip(graph.inputs, bound, strict=True))
@@ -299,7 +300,7 @@ class _LoopText:
         step = known[self.step]
         rows = zip(self.stacks, found.stacked, strict=True)
         filled = [f"{name}[{step}:] = {inner.operand(value)}" for name, value in rows]
-        choice = inner.operand(found.node.operands[0])
+        choice = inner.test(found.node.operands[0])
         return [f"if {choice}:", *[f"    {line}" for line in (*filled, "break")]]
 
     def _element_lines(self, known: Mapping[Value, str]) -> Iterator[str]:
@@ -396,9 +397,9 @@ def _test_lines(
     place: list[str] = []
     if made is not None and made in plan.statements[-1:] and made.op.statements is None:
         plan = plan._replace(statements=plan.statements[:-1])
-        place, text = _place_lines(made), marked(made, inner.expression(made))
+        place, text = _place_lines(made), marked(made, inner.tested(made))
     else:
-        text = inner.operand(result)
+        text = inner.test(result)
     lines = _body_lines(plan, known, inner, taken)
     spell.imports.update(inner.imports)
     if not lines:

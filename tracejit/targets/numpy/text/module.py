@@ -324,7 +324,7 @@ def _written(
             statement.append(f"# {location_text(node.where).rstrip()}")
             previous = node.where
         if node.op is DECIDE:
-            flow.decide(node, spell.operand(node.operands[0]))
+            flow.decide(node, spell.test(node.operands[0]))
         elif node.op is LEAVE:
             statement += mark_lines(node, ["return " + _left(node, body, spell)])
         elif node.op is TILES:
