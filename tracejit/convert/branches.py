@@ -34,6 +34,7 @@ read elsewhere, or where the function can look at its own names.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -189,18 +190,23 @@ class _Branching:
         self.number = 0
         self.places: dict[str, tuple[int, int]] = {}
         self.declared: set[str] = set()  # elsewhere, or unbound somewhere
+        self.loops: list[int] = []
         for one in ast.walk(node):
             for name in names_at(one):
                 number: int = one.number  # type: ignore[attr-defined]
                 first, last = self.places.get(name, (number, number))
                 self.places[name] = min(first, number), max(last, number)
             match one:
+                case ast.For() | ast.While():
+                    self.loops.append(one.number)  # type: ignore[union-attr]
                 case ast.Global(names=names) | ast.Nonlocal(names=names):
                     self.declared.update(names)
                 case ast.Delete(targets=targets) if one.lineno > 0:
                     self.declared |= {x.id for x in targets if isinstance(x, ast.Name)}
                 case ast.ExceptHandler(name=str(name)):
                     self.declared.add(name)
+
+        self.loops.sort()
 
     def run(self) -> None:
         """Rewrite the body."""
@@ -323,7 +329,7 @@ class _Branching:
         if may_turn and is_computing and depth + height + 1 <= MOST_BLOCKS:
             names = self.names_of_loop(node, body, bound, place)
             if names is not None:
-                statements = self.rounds(node, *names)
+                statements = self.rounds(node, *names, self.has_loop(place))
                 height += 2
         if len(statements) == 1 and isinstance(node, Round):
             node.body[:0] = [released([node.iterable])]
@@ -361,7 +367,14 @@ class _Branching:
                 new.append(name)
         return carried, new
 
-    def rounds(self, node: ast.For, carried: list[str], new: list[str]) -> list[ast.stmt]:
+    def has_loop(self, place: tuple[int, int]) -> bool:
+        """Return whether a loop has another one in it."""
+        following = bisect_right(self.loops, place[0])
+        return following < len(self.loops) and self.loops[following] <= place[1]
+
+    def rounds(
+        self, node: ast.For, carried: list[str], new: list[str], has_loop: bool
+    ) -> list[ast.stmt]:
         """The statements in place of a loop over elements of which one step may stand for all."""
         self.number += 1
         rounds, place = f".w{self.number}", node.iter
@@ -372,7 +385,7 @@ class _Branching:
             iterable = f".i{self.number}"
             started = [at(place, ast.Assign([store(place, iterable)], node.iter))]
         carried = [*flags, *[name for name in carried if name not in flags]]
-        numbers = [self.where, self.number, len(flags)]
+        numbers = [self.where, self.number, has_loop, len(flags)]
         asked = operation(
             "rounds",
             place,

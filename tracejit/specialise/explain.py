@@ -44,7 +44,7 @@ from tracejit.trace.guards.guards import (
     SameValue,
     Static,
 )
-from tracejit.trace.recording.reruns import CURE, CURE_OF_CONDITIONS, GivenUp
+from tracejit.trace.recording.reruns import CONDITION, WHILE, GivenUp
 from tracejit.trace.source import places
 
 TOO_MANY = 5
@@ -146,7 +146,7 @@ def decided_each_trip(entry: Entry, given_up: Iterable[GivenUp]) -> tuple[str, s
             because = "" if found is None else f" ({found.reason})"
             text = f"`{line.text}` ({line.short})" if line.text else line.short
             detail = f"Python decides at each trip of a loop, {text}{because}"
-            cure = CURE if line.text.startswith(LOOPS) else CURE_OF_CONDITIONS
+            cure = (WHILE if line.text.startswith(LOOPS) else CONDITION).cure
             return f"{detail}, and each way through is a recording of its own", f"{cure}."
     return None
 

@@ -365,8 +365,8 @@ class Loops:
 
     most_steps: Count = 64
     """Most steps of a loop `for` that are recorded one by one, if one can be recorded for all, ..."""
-    most_steps_inside: Count = 8
-    """... or of one that a step may leave, or that is in such a step."""
+    most_large_steps: Count = 8
+    """... or of one that a step may leave, that has another loop in it, or is in such a step."""
     least_rolled_steps: Count = 8
     """Fewest steps of a loop that becomes one node, ..."""
     least_rolled_nodes: Count = 64

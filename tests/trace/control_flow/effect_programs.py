@@ -291,6 +291,11 @@ def module_of(seed: int, text: str) -> dict[str, Any]:
     return space
 
 
+def bits_of(array: np.ndarray) -> str:
+    """The bits of an array; of objects there are none to compare."""
+    return "" if array.dtype == object else array.tobytes().hex()
+
+
 def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
     """The results of a call by type and bits, or the type of its error."""
     try:

@@ -589,14 +589,19 @@ def test_explain_tells_why_a_loop_is_recorded_trip_by_trip() -> None:
 
 def test_explain_tells_of_a_loop_over_too_much() -> None:
     def left(x: Any) -> Any:
+        numbers = iter([0.9] * 1000)
         for _ in range(1000):
-            x = x * 0.9
+            x = x * next(numbers)
             if x < 1.0:
                 break
         return x
 
     recorded = tj.function(left)
     recorded(np.float64(3.0))
+    assert (
+        "`for _ in range(1000):` in left is recorded step by step, because `x = x * next(numbers)` "
+        "calls next. To record one step for all: "
+    ) in recorded.explain()
     assert (
         "`if x < 1.0:` in left is recorded for each number of trips, because the loop around it "
     ) in recorded.explain()

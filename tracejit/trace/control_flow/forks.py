@@ -27,7 +27,7 @@ from tracejit.ops.control.branches import may_raise, raises_in_python
 from tracejit.trace.control_flow.conditions import emit_condition
 from tracejit.trace.control_flow.loops import Side, take_out
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.recording.reruns import GivenUp, Refused, RefusedLoop
+from tracejit.trace.recording.reruns import CONDITION, GivenUp, Refused, RefusedLoop
 from tracejit.trace.structure.trees import flatten, map_tree, unflatten
 from tracejit.trace.tensor.memory import held_by
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
@@ -79,7 +79,7 @@ class Attempt:
     values of variables on. Where it fails, these are what they were."""
 
     errors = (Exception, Refused)
-    is_loop = False
+    recorded = CONDITION
 
     def __init__(
         self, recording: Recording, carried: Sequence[Any], watch: Watch, place: tuple[int, int]
@@ -137,7 +137,7 @@ class Attempt:
         """Give up for good, for what was raised."""
         error = sys.exc_info()[1]
         self.abandon()
-        self.watch.give_up(self, GivenUp.by(error, self.is_loop))
+        self.watch.give_up(self, GivenUp.by(error, self.recorded))
 
 
 class Fork(Attempt):

@@ -7,8 +7,8 @@ that runs as long as none has left it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tracejit.convert.glue import UNBOUND, UNSET
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.control.control_flow import element_type
+from tracejit.trace.control_flow.elements import Elements, exhaust
 from tracejit.trace.control_flow.forks import Watch, is_unbound
 from tracejit.trace.control_flow.loops import (
     LoopInputs,
@@ -29,51 +30,16 @@ from tracejit.trace.control_flow.loops import (
 )
 from tracejit.trace.control_flow.turns import Leaf, Turns, Variable
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.recording.reruns import Refused
-from tracejit.trace.structure.trees import flatten
-from tracejit.trace.tensor.memory import held_by, seal
-from tracejit.trace.tensor.tensor import TENSORS, Tensor
-
-
-class Elements(NamedTuple):
-    """What a loop goes over: how many elements, the arrays whose rows they have, with the type of
-    each row, and what makes an element of the number of a step and its rows."""
-
-    count: int
-    arrays: Sequence[Any]
-    types: Sequence[ArrayType | None]
-    element: Callable[[Any, Iterator[Any]], Any]
-
-
-def elements_of(recording: Recording, o: Any) -> Elements | None:
-    """The elements of an object; None where they are nothing of which one may stand for all."""
-    kind = type(o)
-    if kind is range:
-        return Elements(len(o), (), (), lambda t, rows: _counted(t, o.start, o.step))
-    if kind in TENSORS or kind is np.ndarray:
-        is_array = o.shape and o.dtype.kind in "biufc"
-        return Elements(o.shape[0], (o,), (None,), _next_row) if is_array else None
-    if kind in (list, tuple) and len({*map(type, o)}) == 1 and type(o[0]) in (int, float):
-        table = np.array(o)
-        types = (recording.lift(o[0]).type,)
-        is_array = table.dtype.kind in "if"
-        return Elements(len(o), (table,), types, _next_row) if is_array else None
-    return None
-
-
-def _next_row(_: Any, rows: Iterator[Any]) -> Any:
-    return next(rows)
-
-
-def _counted(t: Any, first: int, stride: int) -> Any:
-    """The number that begins as `first` and goes on by `stride`."""
-    found = t if stride == 1 else t * stride
-    return found + first if first else found
+from tracejit.trace.recording.reruns import FOR, Refused
+from tracejit.trace.tensor.memory import held_by
+from tracejit.trace.tensor.tensor import Tensor
 
 
 class Rounds(Turns):
     """One loop over elements whose step is being recorded. The first of what is carried are
     `flags`, which are true from the step on that has left it."""
+
+    recorded = FOR
 
     def __init__(
         self,
@@ -109,14 +75,15 @@ class Rounds(Turns):
         """The element of a step."""
         recording = self.recording
         self.number = step_number(recording)
-        self.rows = []
+        self.rows: list[Any] = []
         for array, type in zip(self.arrays_of_rows, self.elements.types, strict=True):
             if self.flags:
                 row = array[self.number]
             else:
                 row = placeholder(recording, type or element_type(array.type))
-            seal(row, "the element of a loop")
+            recording.placed[row._held] = False
             self.rows.append(row)
+        self.row_values = [row._held for row in self.rows]
         return self.elements.element(self.number, iter(self.rows))
 
     def begin(self) -> tuple[Any, ...]:
@@ -131,10 +98,15 @@ class Rounds(Turns):
             new.now = UNBOUND
             self.variables.append(new)
         self.check_rows()
-        return super().turned(*values)
+        found = super().turned(*values)
+        if self.is_over:
+            exhaust(self.elements.over)
+        return found
 
     def check_rows(self) -> None:
         """Raise Refused where an array is written to while the loop goes over it."""
+        if any(self.recording.placed[one] for one in self.row_values):
+            raise Refused("it writes to a row of what it goes over")
         rows = {value for one in self.arrays_of_rows for value in held_by(one)}
         for tensor, former, _ in self.recording.side_writes[-1].values():
             if not rows.isdisjoint((former, *held_by(tensor))):
@@ -155,7 +127,7 @@ class Rounds(Turns):
         """The placeholders of a step."""
         leaves = [leaf for one in self.variables for leaf in one.leaves or ()]
         found = [one for x in leaves for one in (x.value, x.flag) if one is not None]
-        return [*self.placed, *found, *[x._held for x in self.rows], self.number._value]
+        return [*self.placed, *found, *self.row_values, self.number._value]
 
     def kinds_after(self, leaf: Leaf) -> tuple[ArrayType, ...]:
         """The types that a step gives a number."""
@@ -169,8 +141,7 @@ class Rounds(Turns):
         recording, count = self.recording, self.elements.count
         name = recording.graph.name
         if not self.flags:
-            rows = [one._held for one in self.rows]
-            inputs = LoopInputs(carried, rows, self.number._value)
+            inputs = LoopInputs(carried, self.row_values, self.number._value)
             steps = LoopRange(count, False)
             return emit_loop(recording, name, steps, inputs, step, initial, self.arrays_of_rows)
         start = len(recording.graph.nodes)

@@ -35,7 +35,7 @@ from tracejit.trace.control_flow.loops import (
     take_out,
 )
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.recording.reruns import Refused
+from tracejit.trace.recording.reruns import WHILE, Refused
 from tracejit.trace.structure.trees import flatten, unflatten
 from tracejit.trace.tensor.memory import held_by
 from tracejit.trace.tensor.tensor import Tensor
@@ -83,7 +83,7 @@ class Variable:
 class Turns(Attempt):
     """One loop whose step is being recorded, from the `carried` values of variables on."""
 
-    is_loop = True
+    recorded = WHILE
 
     def __init__(
         self, recording: Recording, carried: Sequence[Any], watch: Watch, place: tuple[int, int]

@@ -132,6 +132,7 @@ class Notes:
         self.apart: dict[int, set[str]] = {}
         self.known: dict[int, Any] = {}
         self.made_here: dict[int, Any] = {}
+        self.gone_over: dict[int, Any] = {}
         self.written: dict[int, tuple[Any, dict[Any, tuple[PathStep | None, Any]]]] = {}
         self.written_arrays: dict[int, np.ndarray] = {}
         self.former: dict[int, Any] = {}

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import PYTHON_TYPES
+from tracejit.trace.control_flow.elements import ITERATORS, WHOLE, Made
 from tracejit.trace.convert.rules import RULES as RECORDED
 from tracejit.trace.guards.access_paths import ATTRIBUTE, PathStep
 from tracejit.trace.reads.attributes import IN_CLASS, lookup
@@ -220,6 +221,8 @@ def _over(builtin: Callable[..., Any], is_deep: bool = False) -> Any:
                 with contextlib.suppress(TypeError):
                     _len(reads, one)
         result = builtin(*given, **kwargs)
+        if builtin in ITERATORS and all(type(one) in WHOLE for one in args):
+            reads.gone_over[id(result)] = Made(result, builtin, args, kwargs)
         return reads.made(result) if builtin in _NEW else result
 
     return rule

@@ -20,8 +20,9 @@ import numpy as np
 from tracejit.convert.operators import Operators
 from tracejit.support.codes import code_of
 from tracejit.support.cost_model import costs
+from tracejit.trace.control_flow.elements import elements_of
 from tracejit.trace.control_flow.forks import Attempt, Fork, Untold, chosen
-from tracejit.trace.control_flow.rounds import Rounds, elements_of
+from tracejit.trace.control_flow.rounds import Rounds
 from tracejit.trace.control_flow.turns import Turns
 from tracejit.trace.convert.routes import hands_over, observing
 from tracejit.trace.guards.reads import answers_once, module_name
@@ -131,13 +132,15 @@ class Forking(Noting):
         watch.forks.append(turns)
         return turns
 
-    def rounds(self, o: Any, where: int, number: int, flags: int, /, *carried: Any) -> Any:
+    def rounds(
+        self, o: Any, where: int, number: int, has_loop: bool, flags: int, /, *carried: Any
+    ) -> Any:
         """Record one step of a loop over elements for all; None where Python goes over them."""
         place, recording = (where, number), current_recording()
         if recording is None or not _may_run(recording, place):
             return None
-        elements = elements_of(recording, o)
-        if elements is None or elements.count <= self.most_recorded(flags):
+        elements = elements_of(o, self.gone_over)
+        if elements is None or elements.count <= self.most_recorded(has_loop or flags > 0):
             return None
         self.hand(o, mixed=True)
         watch = self.watching(recording, place)
@@ -145,10 +148,10 @@ class Forking(Noting):
         watch.forks.append(rounds)
         return rounds
 
-    def most_recorded(self, flags: int) -> int:
-        """The number of steps of a loop that are recorded one by one."""
-        is_inside = self.watch is not None and any(one.is_loop for one in self.watch.forks)
-        return costs().most_steps_inside if flags or is_inside else costs().most_steps
+    def most_recorded(self, is_large: bool) -> int:
+        """The number of steps of a loop that are recorded one by one; fewer where it `is_large`."""
+        is_inside = self.watch is not None and any(isinstance(one, Turns) for one in self.watch.forks)
+        return costs().most_large_steps if is_large or is_inside else costs().most_steps
 
     def watching(self, recording: Recording, place: tuple[int, int]) -> Watched:
         """Answer who sees to the sides. Raises Refused where the side at a place runs."""
@@ -444,8 +447,8 @@ class SideReader(Forking):
     def turns(self, answer: Any, where: int, number: int, /, *carried: Any) -> Any:
         return self.reader.turns(answer, where, number, *carried)
 
-    def rounds(self, o: Any, where: int, number: int, flags: int, /, *carried: Any) -> Any:
-        return self.reader.rounds(o, where, number, flags, *carried)
+    def rounds(self, o: Any, where: int, number: int, /, *more: Any) -> Any:
+        return self.reader.rounds(o, where, number, *more)
 
 
 def _is_of_transforms(function: FunctionType) -> bool:

@@ -9,12 +9,31 @@ from typing import NamedTuple
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.trace.source import places
 
-CURE = "let the body only compute, or write tj.while_loop"
-CURE_OF_CONDITIONS = (
-    "let both sides only compute, or choose between numbers with np.where(condition, a, b)"
+
+class Recorded(NamedTuple):
+    """The words for how a condition or loop is recorded: `each` as it is, `once` as it might be,
+    and the `cure`."""
+
+    each: str
+    once: str
+    cure: str
+
+
+CONDITION = Recorded(
+    "for one side at a time",
+    "both sides",
+    "let both sides only compute, or choose between numbers with np.where(condition, a, b)",
 )
-_OF_LOOPS = "for each number of trips", "one step for all"
-_OF_CONDITIONS = "for one side at a time", "both sides"
+WHILE = Recorded(
+    "for each number of trips",
+    "one step for all",
+    "let the body only compute, or write tj.while_loop",
+)
+FOR = Recorded(
+    "step by step",
+    "one step for all",
+    "let the body only compute, or write tj.fori_loop or tj.scan",
+)
 
 
 class MustKeepApart(BaseException):
@@ -45,35 +64,30 @@ class GivenUp(NamedTuple):
 
     where: Location
     reason: str
-    is_loop: bool
+    recorded: Recorded
 
     @classmethod
-    def by(cls, error: BaseException | None, is_loop: bool) -> GivenUp:
+    def by(cls, error: BaseException | None, recorded: Recorded) -> GivenUp:
         """The one at the line that runs, in which `error` was raised."""
         frame = places.user_frame()
         where = NOWHERE if frame is None else places.location(frame).location
         is_told = isinstance(error, Refused)
-        is_loop |= isinstance(error, RefusedLoop)
+        recorded = WHILE if isinstance(error, RefusedLoop) else recorded
         reason = str(error) if is_told else f"it raises {type(error).__name__}"
         text = "" if error is None else _raising(error, frame)
         if not text:
-            return cls(where, reason, is_loop)
+            return cls(where, reason, recorded)
         is_subject = reason.startswith("it ")
         reason = f"`{text}` {reason[3:]}" if is_subject else f"{reason} in `{text}`"
-        return cls(where, reason, is_loop)
-
-    @property
-    def cure(self) -> str:
-        """The advice to a user who wants it recorded once."""
-        return CURE if self.is_loop else CURE_OF_CONDITIONS
+        return cls(where, reason, recorded)
 
     def tell(self) -> str:
         """A line that names it, with the reason and the cure."""
         name = self.where.function.rpartition(".")[2]
-        each, once = _OF_LOOPS if self.is_loop else _OF_CONDITIONS
+        each, once, cure = self.recorded
         return (
             f"`{self.where.text}` in {name} is recorded {each}, because {self.reason}. "
-            f"To record {once}: {self.cure}."
+            f"To record {once}: {cure}."
         )
 
 

@@ -253,10 +253,12 @@ class _LoopText:
     def _names_in_a_step(self) -> dict[Value, str]:
         """The names of all values of a step."""
         given = self._names_from_around()
-        if "size" in self.node.params:  # sizes in the text are of this name until the step ends
+        is_read_last = self.stacks and not self.appends
+        if is_read_last or "size" in self.node.params:  # the step has this name until it ends
             given[self.step] = name = _free(self.step.base or "t", self.taken)
-            self.symbols.symbols[self.node.params["size"]].name = name
             self.taken.add(name)
+            if "size" in self.node.params:  # as sizes in the text do
+                self.symbols.symbols[self.node.params["size"]].name = name
         inside = self.loop.plan
         wanted = dict(zip(inside.results, self.carried, strict=False))
         taken = self.taken - set(self.carried)

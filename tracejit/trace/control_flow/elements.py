@@ -1,0 +1,137 @@
+"""Elements of what a loop `for` goes over, of which one may stand for all.
+
+They are numbers that follow from the number of the step, rows of arrays, or tuples of these. An
+iterator that `zip`, `enumerate` or `reversed` has made counts as what these were given.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import length_hint
+from types import GeneratorType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.ir.types import WEAK_TYPES, ArrayType
+from tracejit.trace.tensor.tensor import TENSORS
+
+ITERATORS = frozenset((zip, enumerate, reversed))
+"""The builtins whose iterators count as what they were given."""
+
+WHOLE = frozenset((range, list, tuple, int, np.ndarray, zip, enumerate, *TENSORS))
+"""The types of arguments of which these are noted: of none does it matter how long it is held."""
+
+
+class Elements(NamedTuple):
+    """The elements of an object that a loop is `over`: how many, the arrays whose rows they have,
+    with the types of rows of numbers that are Python's, and what makes an element of the number of
+    a step and its rows."""
+
+    over: Any
+    count: int
+    element: Callable[[Any, Iterator[Any]], Any]
+    arrays: Sequence[Any] = ()
+    types: Sequence[ArrayType | None] = ()
+
+
+class Made(NamedTuple):
+    """An iterator that a builtin has made of arguments."""
+
+    iterator: Any
+    builtin: Any
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+
+def elements_of(o: Any, made: Mapping[int, Made]) -> Elements | None:
+    """The elements of an object; None where one cannot stand for all. `made` has iterators by
+    their ids."""
+    kind = type(o)
+    if kind is range:
+        return Elements(o, len(o), lambda t, rows: _counted(t, o.start, o.step))
+    if kind in TENSORS or kind is np.ndarray:
+        is_array = o.shape and o.dtype.kind in "biufc"
+        return Elements(o, o.shape[0], _next_row, (o,), (None,)) if is_array else None
+    if kind in (list, tuple):
+        return _of_numbers(o)
+    known = made.get(id(o))
+    if known is None or not _is_fresh(known):
+        return None
+    if known.builtin is reversed:
+        (whole,) = known.args
+        is_known = type(whole) in (range, list, tuple, np.ndarray)
+        return elements_of(whole[::-1], made) if is_known else None
+    parts = [elements_of(one, made) for one in _parts(known)]
+    found = [one for one in parts if one is not None]
+    if not found or len(found) < len(parts):
+        return None
+    count = min(one.count for one in found)
+    if known.kwargs.get("strict") and any(one.count != count for one in found):
+        return None
+    return Elements(
+        o,
+        count,
+        lambda t, rows: tuple([one.element(t, rows) for one in found]),
+        [array[:count] if len(array) > count else array for one in found for array in one.arrays],
+        [type for one in found for type in one.types],
+    )
+
+
+def _parts(made: Made) -> list[Any]:
+    """What the elements of an iterator are tuples of."""
+    if made.builtin is zip:
+        return [*made.args]
+    start = made.args[1] if len(made.args) > 1 else made.kwargs.get("start", 0)
+    whole = made.args[0] if made.args else made.kwargs["iterable"]
+    size = len(whole) if hasattr(whole, "__len__") else length_hint(whole)
+    return [range(start, start + size), whole] if type(start) is int else []
+
+
+def _is_fresh(made: Made) -> bool:
+    """Return whether nothing was taken from an iterator."""
+    if made.builtin is reversed:
+        return length_hint(made.iterator) == len(made.args[0])
+    inner = [one for one in made.iterator.__reduce__()[1] if hasattr(one, "__next__")]
+    parts = _parts(made)[-len(inner) :] if inner else []
+    return bool(inner) and all(map(_is_unused, inner, parts))
+
+
+def _is_unused(iterator: Any, whole: Any) -> bool:
+    if iterator is whole:
+        return True  # which is looked at in its turn
+    if type(iterator) is GeneratorType:
+        return iterator.gi_frame is not None and iterator.gi_frame.f_lasti < 1
+    return hasattr(whole, "__len__") and length_hint(iterator) == len(whole)
+
+
+def _of_numbers(o: Sequence[Any]) -> Elements | None:
+    """The elements of a list or tuple of Python's numbers of one type."""
+    if len({*map(type, o)}) != 1 or type(o[0]) not in (int, float):
+        return None
+    table = np.array(o)
+    is_table = table.dtype.kind in "if"
+    types = (WEAK_TYPES[type(o[0])],)
+    return Elements(o, len(o), _next_row, (table,), types) if is_table else None
+
+
+def _next_row(_: Any, rows: Iterator[Any]) -> Any:
+    return next(rows)
+
+
+def _counted(t: Any, first: int, stride: int) -> Any:
+    """The number that begins as `first` and goes on by `stride`."""
+    found = t if stride == 1 else t * stride
+    return found + first if first else found
+
+
+def exhaust(o: Any) -> None:
+    """Take from an iterator what a loop has taken."""
+    if type(o) in (zip, enumerate):
+        for one in o.__reduce__()[1]:
+            exhaust(one)
+    elif type(o) is GeneratorType:
+        o.close()
+    elif hasattr(o, "__next__"):
+        deque(o, maxlen=0)
