@@ -385,7 +385,7 @@ class _Branching:
             iterable = f".i{self.number}"
             started = [at(place, ast.Assign([store(place, iterable)], node.iter))]
         carried = [*flags, *[name for name in carried if name not in flags]]
-        numbers = [self.where, self.number, has_loop, len(flags)]
+        numbers = [self.where, self.number, has_loop, len(flags), len(new)]
         asked = operation(
             "rounds",
             place,
@@ -400,9 +400,7 @@ class _Branching:
         begin = given_by(place, rounds, "begin", carried, is_asked=False)
         turned = given_by(place, rounds, "turned", names)
         left: list[ast.expr] = [holds(flag, True) for flag in flags]
-        leave = [
-            Way(ast.BoolOp(ast.And(), [no_rounds, one]), [ast.Break()], []) for one in left
-        ]
+        leave = [Way(ast.BoolOp(ast.And(), [no_rounds, one]), [ast.Break()], []) for one in left]
         node.body = [
             *([Way(some_rounds, [begin], [])] if carried else []),
             *node.body,

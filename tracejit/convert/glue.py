@@ -54,7 +54,7 @@ class Release(ast.Assign):
 
 
 class Origin(ast.IfExp):
-    """What a loop `for` goes over: the user's iterable, or that which records one step for all."""
+    """The choice of a loop `for`: the user's iterable, or that which records one step for all."""
 
 
 class Unbind(ast.If):

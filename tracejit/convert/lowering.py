@@ -306,8 +306,6 @@ class Lowering:
         return load(node, name)
 
 
-
-
 def _let_go(names: Sequence[str]) -> list[ast.stmt]:
     """Statements after which names of no user's hold nothing."""
     targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]

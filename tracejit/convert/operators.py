@@ -162,9 +162,9 @@ class Operators:
     None, or what records one step for all. See `branches`."""
 
     rounds: Callable[..., Any] | None = None
-    """`rounds(o, where, 5, True, 1, x, y)` before loop `for` number 5 over an object, which has
-    another loop in it, and of whose variables the first one says that it was left: None, or what
-    records one step for all, and is gone through instead. See `branches`."""
+    """`rounds(o, where, 5, True, 1, 2, x, y)` before loop `for` number 5 over an object, which has
+    another loop in it, of whose variables the first one says that it was left, and which binds 2
+    others: None, or what records one step for all, and is gone through instead. See `branches`."""
 
     flag: Callable[[Any], Any] | None = None
     """`flag(o)`: False, the first value of what says that a loop over `o` has been left."""
@@ -234,7 +234,7 @@ def _turns(_answer: Any, _where: int, _number: int, /, *_names: Any) -> None:
     return None
 
 
-def _rounds(_o: Any, _where: int, _number: int, _has: bool, _flags: int, /, *_names: Any) -> None:
+def _rounds(_o: Any, _where: int, _number: int, /, *_more: Any) -> None:
     return None
 
 

@@ -364,7 +364,7 @@ class Loops:
     out, their slices are flat."""
 
     most_steps: Count = 64
-    """Most steps of a loop `for` that are recorded one by one, if one can be recorded for all, ..."""
+    """Most steps of a loop `for` that are recorded one by one, if one may stand for all, ..."""
     most_large_steps: Count = 8
     """... or of one that a step may leave, that has another loop in it, or is in such a step."""
     least_rolled_steps: Count = 8

@@ -57,6 +57,7 @@ checks each against NumPy.
     order        "C" or "F": how the result lies in memory; "kept": in C order if operand 0 does
     uniform      all operands are computed with in one dtype: an array of one element gives what
                  the Python number in it gives, to the bit
+    test         how Python's `and`, `or`, `not` spell it where Python asks if it is true
     arithmetic   the operator that spells it gives the same bits on Python floats, or raises
     reduces      the ufunc that takes elements along `axis` together, and what it makes of parts
     product      what is multiplied along the last axis of the first and the last but one of the
@@ -172,6 +173,7 @@ class Op:
     view: Literal["always", "read-only", "parts"] | None = None
     order: Literal["C", "F", "kept"] | None = None
     uniform: bool = False
+    test: str = ""
     arithmetic: bool = False
     reduces: str | None = None
     product: Literal["matrices", "matrix_vector", "vector_matrix", "vectors", "outer"] | None = None

@@ -20,10 +20,10 @@ greater_equal = elementwise(np.greater_equal, infix=">=", vjp=())
 equal = elementwise(np.equal, infix="==", vjp=(), commutative=True)
 not_equal = elementwise(np.not_equal, infix="!=", vjp=(), commutative=True)
 
-logical_and = elementwise(np.logical_and, vjp=(), commutative=True)
-logical_or = elementwise(np.logical_or, vjp=(), commutative=True)
+logical_and = elementwise(np.logical_and, vjp=(), commutative=True, test="{0} and {1}")
+logical_or = elementwise(np.logical_or, vjp=(), commutative=True, test="{0} or {1}")
 logical_xor = elementwise(np.logical_xor, vjp=(), commutative=True)
-logical_not = elementwise(np.logical_not, vjp=())
+logical_not = elementwise(np.logical_not, vjp=(), test="not {0}")
 
 bitwise_and = elementwise(np.bitwise_and, infix="&", vjp=(), commutative=True)
 bitwise_or = elementwise(np.bitwise_or, infix="|", vjp=(), commutative=True)

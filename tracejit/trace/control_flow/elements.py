@@ -24,13 +24,73 @@ WHOLE = frozenset((range, list, tuple, int, np.ndarray, zip, enumerate, *TENSORS
 """The types of arguments of which these are noted: of none does it matter how long it is held."""
 
 
+class RecordedRange:
+    """A `range` of bounds that are recorded; where Python asks anything of it but to go over it in
+    a loop, it is that of the numbers of this call."""
+
+    def __init__(self, start: Any, stop: Any, step: int) -> None:
+        """Its numbers are from `start` on."""
+        self.start, self.stop, self.step = start, stop, step
+
+    def count(self) -> Any:
+        """The number of its elements, or less than zero."""
+        if self.step > 0:
+            size = self.stop if type(self.start) is int and not self.start else self.stop - self.start
+            return size if self.step == 1 else (size + (self.step - 1)) // self.step
+        size = self.start - self.stop
+        return size if self.step == -1 else (size - (self.step + 1)) // -self.step
+
+    def of_this_call(self) -> range:
+        """That of the numbers of this call."""
+        return range(self.start, self.stop, self.step)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.of_this_call())
+
+    def __reversed__(self) -> Iterator[int]:
+        return reversed(self.of_this_call())
+
+    def __len__(self) -> int:
+        return len(self.of_this_call())
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.of_this_call()[key]
+
+    def __contains__(self, x: Any) -> bool:
+        return x in self.of_this_call()
+
+    def __eq__(self, other: Any) -> bool:
+        return bool(self.of_this_call() == other)
+
+    def __hash__(self) -> int:
+        return hash(self.of_this_call())
+
+    def __repr__(self) -> str:
+        return repr(self.of_this_call())
+
+    def __getattr__(self, word: str) -> Any:
+        return getattr(self.of_this_call(), word)
+
+
+def recorded_range(*bounds: Any) -> range | RecordedRange:
+    """The `range` of bounds, some of which may be recorded."""
+    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    ends = [one for one in (start, stop) if type(one) in TENSORS]
+    are_integers = all(one.type.form == "weak" and one.dtype.kind == "i" for one in ends)
+    if not ends or not are_integers or type(step) is not int or not step:
+        return range(*bounds)
+    if any(type(one) not in (int, *TENSORS) for one in (start, stop)):
+        return range(*bounds)
+    return RecordedRange(start, stop, step)
+
+
 class Elements(NamedTuple):
     """The elements of an object that a loop is `over`: how many, the arrays whose rows they have,
     with the types of rows of numbers that are Python's, and what makes an element of the number of
-    a step and its rows."""
+    a step and its rows. The number may be recorded."""
 
     over: Any
-    count: int
+    count: Any
     element: Callable[[Any, Iterator[Any]], Any]
     arrays: Sequence[Any] = ()
     types: Sequence[ArrayType | None] = ()
@@ -49,6 +109,8 @@ def elements_of(o: Any, made: Mapping[int, Made]) -> Elements | None:
     """The elements of an object; None where one cannot stand for all. `made` has iterators by
     their ids."""
     kind = type(o)
+    if kind is RecordedRange:
+        return Elements(o, o.count(), lambda t, rows: _counted(t, o.start, o.step))
     if kind is range:
         return Elements(o, len(o), lambda t, rows: _counted(t, o.start, o.step))
     if kind in TENSORS or kind is np.ndarray:
@@ -67,6 +129,8 @@ def elements_of(o: Any, made: Mapping[int, Made]) -> Elements | None:
     found = [one for one in parts if one is not None]
     if not found or len(found) < len(parts):
         return None
+    if any(type(one.count) is not int for one in found):
+        return None
     count = min(one.count for one in found)
     if known.kwargs.get("strict") and any(one.count != count for one in found):
         return None
@@ -80,7 +144,7 @@ def elements_of(o: Any, made: Mapping[int, Made]) -> Elements | None:
 
 
 def _parts(made: Made) -> list[Any]:
-    """What the elements of an iterator are tuples of."""
+    """The objects of whose elements those of an iterator are tuples."""
     if made.builtin is zip:
         return [*made.args]
     start = made.args[1] if len(made.args) > 1 else made.kwargs.get("start", 0)
@@ -93,7 +157,7 @@ def _is_fresh(made: Made) -> bool:
     """Return whether nothing was taken from an iterator."""
     if made.builtin is reversed:
         return length_hint(made.iterator) == len(made.args[0])
-    inner = [one for one in made.iterator.__reduce__()[1] if hasattr(one, "__next__")]
+    inner = [one for one in made.iterator.__reduce__()[1] if hasattr(type(one), "__next__")]
     parts = _parts(made)[-len(inner) :] if inner else []
     return bool(inner) and all(map(_is_unused, inner, parts))
 
@@ -120,10 +184,10 @@ def _next_row(_: Any, rows: Iterator[Any]) -> Any:
     return next(rows)
 
 
-def _counted(t: Any, first: int, stride: int) -> Any:
+def _counted(t: Any, first: Any, stride: int) -> Any:
     """The number that begins as `first` and goes on by `stride`."""
     found = t if stride == 1 else t * stride
-    return found + first if first else found
+    return found if type(first) is int and not first else found + first
 
 
 def exhaust(o: Any) -> None:
@@ -133,5 +197,5 @@ def exhaust(o: Any) -> None:
             exhaust(one)
     elif type(o) is GeneratorType:
         o.close()
-    elif hasattr(o, "__next__"):
+    elif hasattr(type(o), "__next__"):
         deque(o, maxlen=0)

@@ -49,8 +49,9 @@ class Rounds(Turns):
         place: tuple[int, int],
         elements: Elements,
         flags: int,
+        new: int,
     ) -> None:
-        """Begin with no step."""
+        """Begin with no step. So many `new` variables have no value before the loop."""
         super().__init__(recording, carried, watch, place)
         self.elements = elements
         self.arrays_of_rows = [
@@ -63,6 +64,7 @@ class Rounds(Turns):
         for variable in self.variables:
             if is_unbound(variable.initial, UNSET):
                 variable.initial = UNBOUND
+        self.variables += [Variable(UNBOUND) for _ in range(new)]
         self.first_values: tuple[Any, ...] = ()
 
     def __iter__(self) -> Iterator[Any]:
@@ -93,10 +95,6 @@ class Rounds(Turns):
 
     def turned(self, *values: Any) -> tuple[Any, ...]:
         """End a step, after which variables have these values; the last ones have had none."""
-        while len(self.variables) < len(values):
-            new = Variable(UNBOUND)
-            new.now = UNBOUND
-            self.variables.append(new)
         self.check_rows()
         found = super().turned(*values)
         if self.is_over:
@@ -118,7 +116,7 @@ class Rounds(Turns):
 
     def taken_out(self) -> list[Node]:
         """The nodes of a step; what is the same at each stays before the loop."""
-        if self.flags:
+        if self.flags or type(self.elements.count) is not int:
             return super().taken_out()
         return take_out(self.recording, self.start, self.inputs)
 
@@ -131,7 +129,8 @@ class Rounds(Turns):
 
     def kinds_after(self, leaf: Leaf) -> tuple[ArrayType, ...]:
         """The types that a step gives a number."""
-        return super().kinds_after(leaf) if self.flags else leaf.kinds_after
+        may_keep = self.flags or type(self.elements.count) is not int
+        return super().kinds_after(leaf) if may_keep else leaf.kinds_after
 
     def check_test(self) -> None:
         """The test of a loop over elements does not raise."""
@@ -142,7 +141,8 @@ class Rounds(Turns):
         name = recording.graph.name
         if not self.flags:
             inputs = LoopInputs(carried, self.row_values, self.number._value)
-            steps = LoopRange(count, False)
+            is_known = type(count) is int
+            steps = LoopRange(count, False) if is_known else LoopRange(None, False, count)
             return emit_loop(recording, name, steps, inputs, step, initial, self.arrays_of_rows)
         start = len(recording.graph.nodes)
         goes_on: Any = self.number < count

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import PYTHON_TYPES
-from tracejit.trace.control_flow.elements import ITERATORS, WHOLE, Made
+from tracejit.trace.control_flow.elements import ITERATORS, WHOLE, Made, recorded_range
 from tracejit.trace.convert.rules import RULES as RECORDED
 from tracejit.trace.guards.access_paths import ATTRIBUTE, PathStep
 from tracejit.trace.reads.attributes import IN_CLASS, lookup
@@ -289,6 +289,7 @@ RULES: dict[Any, Callable[..., Any]] = {
     vars: _vars,
     dir: _dir,
     dict: _dict,
+    range: lambda reads, /, *bounds: recorded_range(*map(reads.operand, bounds)),
     id: lambda reads, o, /: reads.identity(o),
     **{one: _by_type(one) for one in _OF_TYPES},
     functools.partial: _partial,

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.convert.glue import UNSET
 from tracejit.convert.operators import Operators
 from tracejit.support.codes import code_of
 from tracejit.support.cost_model import costs
 from tracejit.trace.control_flow.elements import elements_of
-from tracejit.trace.control_flow.forks import Attempt, Fork, Untold, chosen
+from tracejit.trace.control_flow.forks import Attempt, Fork, Untold, chosen, is_unbound
 from tracejit.trace.control_flow.rounds import Rounds
 from tracejit.trace.control_flow.turns import Turns
 from tracejit.trace.convert.routes import hands_over, observing
@@ -133,24 +134,39 @@ class Forking(Noting):
         return turns
 
     def rounds(
-        self, o: Any, where: int, number: int, has_loop: bool, flags: int, /, *carried: Any
+        self,
+        o: Any,
+        where: int,
+        number: int,
+        has_loop: bool,
+        flags: int,
+        new: int,
+        /,
+        *carried: Any,
     ) -> Any:
         """Record one step of a loop over elements for all; None where Python goes over them."""
         place, recording = (where, number), current_recording()
         if recording is None or not _may_run(recording, place):
             return None
         elements = elements_of(o, self.gone_over)
-        if elements is None or elements.count <= self.most_recorded(has_loop or flags > 0):
+        if elements is None:
+            return None
+        if type(elements.count) is int:
+            if elements.count <= self.most_recorded(has_loop or flags > 0):
+                return None
+        elif (new or any(is_unbound(one, UNSET) for one in carried)) and not elements.count > 0:
             return None
         self.hand(o, mixed=True)
         watch = self.watching(recording, place)
-        rounds = Rounds(recording, carried, watch, place, elements, flags)
+        rounds = Rounds(recording, carried, watch, place, elements, flags, new)
         watch.forks.append(rounds)
         return rounds
 
     def most_recorded(self, is_large: bool) -> int:
         """The number of steps of a loop that are recorded one by one; fewer where it `is_large`."""
-        is_inside = self.watch is not None and any(isinstance(one, Turns) for one in self.watch.forks)
+        is_inside = self.watch is not None and any(
+            isinstance(one, Turns) for one in self.watch.forks
+        )
         return costs().most_large_steps if is_large or is_inside else costs().most_steps
 
     def watching(self, recording: Recording, place: tuple[int, int]) -> Watched:

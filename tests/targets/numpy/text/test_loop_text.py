@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.cost_model import assuming
 from tests.support.compare import assert_same
+from tracejit.support.cost_model import assuming
 
 XS = np.random.default_rng(0).normal(size=50)
 

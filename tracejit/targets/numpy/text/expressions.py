@@ -27,8 +27,6 @@ from tracejit.targets.numpy.text.constants import diagonal_of, is_identity
 from tracejit.text.marks import marked
 
 _LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+|helpers|math)\.(\w+)")
-_TESTS = {"logical_and": "{0} and {1}", "logical_or": "{0} or {1}", "logical_not": "not {0}"}
-"""Python's own words for operations on truth values, by their names."""
 _ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 
 
@@ -73,11 +71,9 @@ class Expressions:
 
     def tested(self, node: Node) -> str:
         """The right-hand side of a node where Python asks whether it is true."""
-        word = _TESTS.get(node.op.name)
-        if word is None or any(value.type.shape for value in node.operands):
+        if not node.op.test or any(value.type.shape for value in node.operands):
             return self.expression(node)
-        parts = [self.test(value) for value in node.operands]
-        return word.format(*parts)
+        return node.op.test.format(*map(self.test, node.operands))
 
     def result(self, value: Value) -> str:
         """A value as it is returned."""
