@@ -65,9 +65,10 @@ REWRITTEN = (add, subtract, multiply, divide, negative, reductions.sum)
 def gather_coefficients(graph: Graph) -> Graph:
     """`graph` with constant factors and signs where they cost least."""
     gathering = _Gathering(graph)
-    new = rebuild(graph, gathering.rewrite)
+    origin: dict[Value, Value] = {}
+    new = rebuild(graph, gathering.rewrite, origin=origin)
     if new is not graph:
-        gathering.places.sort(new.nodes)
+        gathering.places.sort(new.nodes, origin)
     return new
 
 

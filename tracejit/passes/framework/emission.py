@@ -40,8 +40,14 @@ class Places:
         place = self._places[like]
         self._places[node] = min(self._places.get(node, place), place)
 
-    def sort(self, nodes: list[Node]) -> None:
-        """Bring `nodes`, in an order in which they can be computed, into that of their places."""
+    def sort(self, nodes: list[Node], origin: dict[Value, Value]) -> None:
+        """Bring `nodes`, in an order in which they can be computed, into that of their places. Those
+        that a pass may not touch stand where those of their `origin` did."""
+        for node in nodes:
+            if node not in self._places:
+                like = origin[node.results[0]].node
+                assert like is not None
+                self.put(node, like)
         nodes.sort(key=self._places.__getitem__)
 
 

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.ir.dims import Dim
 from tracejit.ir.types import WEAK_TYPES, ArrayType
-from tracejit.trace.tensor.tensor import TENSORS
+from tracejit.trace.recording.record import current_recording
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 ITERATORS = frozenset((zip, enumerate, reversed))
 """The builtins whose iterators count as what they were given."""
@@ -35,7 +37,9 @@ class RecordedRange:
     def count(self) -> Any:
         """The number of its elements, or less than zero."""
         if self.step > 0:
-            size = self.stop if type(self.start) is int and not self.start else self.stop - self.start
+            size = (
+                self.stop if type(self.start) is int and not self.start else self.stop - self.start
+            )
             return size if self.step == 1 else (size + (self.step - 1)) // self.step
         size = self.start - self.stop
         return size if self.step == -1 else (size - (self.step + 1)) // -self.step
@@ -75,6 +79,7 @@ class RecordedRange:
 def recorded_range(*bounds: Any) -> range | RecordedRange:
     """The `range` of bounds, some of which may be recorded."""
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    start, stop = counted(start), counted(stop)
     ends = [one for one in (start, stop) if type(one) in TENSORS]
     are_integers = all(one.type.form == "weak" and one.dtype.kind == "i" for one in ends)
     if not ends or not are_integers or type(step) is not int or not step:
@@ -82,6 +87,14 @@ def recorded_range(*bounds: Any) -> range | RecordedRange:
     if any(type(one) not in (int, *TENSORS) for one in (start, stop)):
         return range(*bounds)
     return RecordedRange(start, stop, step)
+
+
+def counted(size: Any) -> Any:
+    """A size that is free as a number that is recorded."""
+    recording = current_recording()
+    if type(size) is not Dim or recording is None:
+        return size
+    return Tensor(recording.lift(size), recording)
 
 
 class Elements(NamedTuple):
@@ -115,7 +128,7 @@ def elements_of(o: Any, made: Mapping[int, Made]) -> Elements | None:
         return Elements(o, len(o), lambda t, rows: _counted(t, o.start, o.step))
     if kind in TENSORS or kind is np.ndarray:
         is_array = o.shape and o.dtype.kind in "biufc"
-        return Elements(o, o.shape[0], _next_row, (o,), (None,)) if is_array else None
+        return Elements(o, counted(o.shape[0]), _next_row, (o,), (None,)) if is_array else None
     if kind in (list, tuple):
         return _of_numbers(o)
     known = made.get(id(o))

@@ -59,6 +59,7 @@ class Rounds(Turns):
             for one in elements.arrays
         ]
         self.flags = self.variables[:flags]
+        self.is_open_ended = bool(flags) or type(elements.count) is not int
         for variable in self.flags:
             variable.initial, variable.label = False, "is_over"
         for variable in self.variables:
@@ -79,7 +80,9 @@ class Rounds(Turns):
         self.number = step_number(recording)
         self.rows: list[Any] = []
         for array, type in zip(self.arrays_of_rows, self.elements.types, strict=True):
-            if self.flags:
+            if self.is_open_ended and type is not None:
+                raise Refused("it goes over numbers of Python's")
+            if self.is_open_ended:
                 row = array[self.number]
             else:
                 row = placeholder(recording, type or element_type(array.type))
@@ -116,7 +119,7 @@ class Rounds(Turns):
 
     def taken_out(self) -> list[Node]:
         """The nodes of a step; what is the same at each stays before the loop."""
-        if self.flags or type(self.elements.count) is not int:
+        if self.is_open_ended:
             return super().taken_out()
         return take_out(self.recording, self.start, self.inputs)
 
@@ -129,8 +132,7 @@ class Rounds(Turns):
 
     def kinds_after(self, leaf: Leaf) -> tuple[ArrayType, ...]:
         """The types that a step gives a number."""
-        may_keep = self.flags or type(self.elements.count) is not int
-        return super().kinds_after(leaf) if may_keep else leaf.kinds_after
+        return super().kinds_after(leaf) if self.is_open_ended else leaf.kinds_after
 
     def check_test(self) -> None:
         """The test of a loop over elements does not raise."""
@@ -140,10 +142,11 @@ class Rounds(Turns):
         recording, count = self.recording, self.elements.count
         name = recording.graph.name
         if not self.flags:
-            inputs = LoopInputs(carried, self.row_values, self.number._value)
-            is_known = type(count) is int
-            steps = LoopRange(count, False) if is_known else LoopRange(None, False, count)
-            return emit_loop(recording, name, steps, inputs, step, initial, self.arrays_of_rows)
+            steps, rows, arrays = LoopRange(count, False), self.row_values, self.arrays_of_rows
+            if self.is_open_ended:
+                steps, rows, arrays = LoopRange(None, False, count), [], []
+            inputs = LoopInputs(carried, rows, self.number._value)
+            return emit_loop(recording, name, steps, inputs, step, initial, arrays)
         start = len(recording.graph.nodes)
         goes_on: Any = self.number < count
         for flag in self.flags:

@@ -95,6 +95,8 @@ def _len(reads: Calls, o: Any, /) -> int:
         return int(reads.called(method)(o))
     if type(o) is np.ndarray:
         return len(o)
+    if type(o) in TENSORS and o.shape:
+        return o.shape[0]  # type: ignore[no-any-return]  # recorded, where sizes are free
     if isinstance(o, CONTAINERS):
         reads.note_length(o)
     else:

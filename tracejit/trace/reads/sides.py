@@ -229,7 +229,7 @@ def _may_run(recording: Recording, place: tuple[int, int]) -> bool:
         return False
     is_plain = not (recording.windows or recording.probes or recording.region)
     is_plain &= recording.side_nodes < MOST_NODES
-    return is_plain and recording.graph.sizes is None
+    return is_plain
 
 
 class Watched:
