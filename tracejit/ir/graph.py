@@ -379,11 +379,7 @@ class Graph:
 
     def retype(self) -> None:
         """Put what is known of sizes by now into every type and parameter."""
-        for value in self.values():
-            if value.type.sizes is not None:
-                value.type = ArrayType(value.type.shape, value.type.dtype, value.type.form)
-        for node in self.nodes:
-            node.params.update({name: resolved(param) for name, param in node.params.items()})
+        retype(self.values(), self.nodes)
 
     def copy_node(self, node: Node, operands: tuple[Value, ...], **changes: Any) -> Node:
         """`node` applied to `operands` in this graph, its names kept; `changes` replace its other
@@ -459,3 +455,17 @@ class Graph:
 def replace_values(values: Sequence[Value], known: Mapping[Value, Value]) -> tuple[Value, ...]:
     """`values` with every value that `known` maps replaced."""
     return tuple([known.get(value, value) for value in values])
+
+
+def retype(values: Iterable[Value], nodes: Iterable[Node]) -> None:
+    """Put what is known of sizes by now into the types of values, and into the parameters of nodes
+    and the bodies among these."""
+    for value in values:
+        if value.type.sizes is not None:
+            value.type = ArrayType(value.type.shape, value.type.dtype, value.type.form)
+    for node in nodes:
+        for name, param in node.params.items():
+            node.params[name] = resolved(param)
+            for part in param if type(param) is tuple else (param,):
+                if hasattr(part, "retype"):
+                    part.retype()

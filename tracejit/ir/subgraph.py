@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 
 from tracejit.ir.dims import dims_in
-from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
+from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values, retype
 from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.types import ArrayType
 from tracejit.support.words import identifier
@@ -109,6 +109,13 @@ class Subgraph:
         if self._graph is None:
             self._graph = _isolated(self)
         return self._graph
+
+    def retype(self) -> None:
+        """Put what is known of sizes by now into every type and parameter."""
+        results = [value for node in self.nodes for value in node.results]
+        retype([*self.inputs, *results], self.nodes)
+        if self._graph is not None and self.is_recorded:
+            self._graph.retype()
 
     def __repr__(self) -> str:
         """A name that no other body of the process has: no two are taken for equal."""

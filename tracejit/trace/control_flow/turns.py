@@ -255,8 +255,8 @@ class Turns(Attempt):
             is_python = None if leaf.flag is None else next(found)
             if leaf.kind.form == "array":
                 recording.merged.update((result._held, *alike))
-            elif len(kinds) > 1:
-                recording.mixed[result._held] = kinds
+            elif any(kind is not leaf.kind for kind in kinds):
+                recording.mixed[result._held] = tuple(dict.fromkeys((*kinds, leaf.kind)))
                 if is_python is not None:
                     recording.pythons[result._held] = is_python
         remaining = iter(after)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value, retype
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.subgraph import Placeholder
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, WEAK_TYPES, ArrayType, type_of
@@ -452,6 +452,11 @@ class Recording(Recorder):
         if self.side_writes and tensor._scope < self.scope and type(tensor._owner) is not View:
             former = tensor, tensor._value, tensor._owner
             self.side_writes[-1].setdefault(id(tensor), former)
+
+    def retype(self) -> None:
+        """As every recorder; what is recorded of a body that is not whole yet, too."""
+        super().retype()
+        retype(self.gone, {value.node for value in self.gone if value.node is not None})
 
     def note_view(self, tensor: Any) -> None:
         """A side of a condition gives it back as it was."""
