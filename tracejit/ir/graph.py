@@ -12,7 +12,7 @@ have no node either. Operations are known here by `Operation` alone; their recor
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, groupby
 from operator import attrgetter
 from typing import Any
@@ -368,18 +368,12 @@ class Graph:
         if known is None:
             return False
         self.sizes = sizes
-        for value in self.values():
-            if value.type.sizes is mine:
-                shape = tuple(known.translated(size) for size in value.type.shape)
-                value.type = ArrayType(shape, value.type.dtype, value.type.form)
-        for node in self.nodes:
-            for name, param in node.params.items():
-                node.params[name] = known.translated(param)
+        change_sizes(self.values(), self.nodes, known.translated)
         return True
 
     def retype(self) -> None:
         """Put what is known of sizes by now into every type and parameter."""
-        retype(self.values(), self.nodes)
+        change_sizes(self.values(), self.nodes)
 
     def copy_node(self, node: Node, operands: tuple[Value, ...], **changes: Any) -> Node:
         """`node` applied to `operands` in this graph, its names kept; `changes` replace its other
@@ -457,15 +451,21 @@ def replace_values(values: Sequence[Value], known: Mapping[Value, Value]) -> tup
     return tuple([known.get(value, value) for value in values])
 
 
-def retype(values: Iterable[Value], nodes: Iterable[Node]) -> None:
-    """Put what is known of sizes by now into the types of values, and into the parameters of nodes
-    and the bodies among these."""
+def retyped(type: ArrayType, changed: Callable[[Any], Any] = resolved) -> ArrayType:
+    """A type with its sizes `changed`: by what is known of them by now."""
+    return type if type.sizes is None else ArrayType(changed(type.shape), type.dtype, type.form)
+
+
+def change_sizes(
+    values: Iterable[Value], nodes: Iterable[Node], changed: Callable[[Any], Any] = resolved
+) -> None:
+    """Let the sizes in the types of values, and in the parameters of nodes and the bodies among
+    these, be `changed`: by what is known of them by now."""
     for value in values:
-        if value.type.sizes is not None:
-            value.type = ArrayType(value.type.shape, value.type.dtype, value.type.form)
+        value.type = retyped(value.type, changed)
     for node in nodes:
         for name, param in node.params.items():
-            node.params[name] = resolved(param)
+            node.params[name] = changed(param)
             for part in param if type(param) is tuple else (param,):
-                if hasattr(part, "retype"):
-                    part.retype()
+                if hasattr(type(part), "change_sizes"):
+                    part.change_sizes(changed)

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tracejit.ir.dims import Dim, in_numbers, number_of, size_text, terms_of
-from tracejit.ir.graph import Graph, Node
+from tracejit.ir.graph import Node
 from tracejit.ir.sizes import SMALLEST, Sizes
 
 
@@ -117,13 +117,13 @@ class StepSizes(Sizes):
             yield from self._numbers(size, symbols[1:], everywhere)
 
 
-def at_step(graph: Graph, symbol: int, number: int) -> None:
+def at_step(graph: Any, symbol: int, number: int) -> None:
     """Let the loop of a symbol be in the step of this number."""
     assert graph.sizes is not None
     graph.sizes.symbols[symbol].number = number
 
 
-def params_at(node: Node, graph: Graph) -> dict[str, Any]:
+def params_at(node: Node, graph: Any) -> dict[str, Any]:
     """The parameters of a node of `graph` in the step that its loops are in."""
     if type(graph.sizes) is not StepSizes:
         return node.params

@@ -9,12 +9,12 @@ all that it reads. That graph is printed, rewritten by passes and written out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
 from tracejit.ir.dims import dims_in
-from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values, retype
+from tracejit.ir.graph import Constant, Graph, Node, Value, change_sizes, replace_values
 from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.types import ArrayType
 from tracejit.support.words import identifier
@@ -110,12 +110,24 @@ class Subgraph:
             self._graph = _isolated(self)
         return self._graph
 
-    def retype(self) -> None:
-        """Put what is known of sizes by now into every type and parameter."""
+    @property
+    def now(self) -> Graph | Subgraph:
+        """The body as it can be computed at any time: as it was recorded, if it was not asked for
+        as a graph of its own."""
+        return self if self._graph is None else self._graph
+
+    @property
+    def sizes(self) -> Any:
+        """The sizes that may be free."""
+        return self.graph.sizes if self._parent is None else self._parent.sizes
+
+    def change_sizes(self, changed: Callable[[Any], Any]) -> None:
+        """Let the sizes in types and parameters be `changed`."""
         results = [value for node in self.nodes for value in node.results]
-        retype([*self.inputs, *results], self.nodes)
+        change_sizes([*self.inputs, *results], self.nodes, changed)
         if self._graph is not None and self.is_recorded:
-            self._graph.retype()
+            change_sizes(self._graph.values(), self._graph.nodes, changed)
+            self._graph.sizes = self.parent.sizes
 
     def __repr__(self) -> str:
         """A name that no other body of the process has: no two are taken for equal."""

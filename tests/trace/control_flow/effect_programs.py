@@ -397,7 +397,15 @@ def slopes_differ(
     for number in numbers:
         try:
             plain(*given(number))
-        except (TypeError, NameError, ArithmeticError, ValueError, AssertionError):
+        except (
+            TypeError,
+            NameError,
+            ArithmeticError,
+            ValueError,
+            AssertionError,
+            LookupError,
+            StopIteration,
+        ):
             return ""
         try:
             wanted = by_tape(*given(number)) if is_taped else None

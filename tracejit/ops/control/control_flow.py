@@ -162,7 +162,7 @@ class Loop(ControlFlow):
         body: Subgraph = params["body"]
         fixed, state = operands[:first], operands[first : first + carried]
         sliced = operands[first + carried : len(body.inputs) - 1]
-        rows = body.graph.inputs[first + carried : -1]
+        rows = body.inputs[first + carried : -1]
         is_known = params["length"] is not None
         steps = range(params["length"] if is_known else operands[-1])
         stacks = [
@@ -173,7 +173,7 @@ class Loop(ControlFlow):
         ]
         for t in reversed(steps) if params["reverse"] else steps:
             elements = [_element(x, t, value.type) for x, value in zip(sliced, rows, strict=True)]
-            found = run(body.graph, [*fixed, *state, *elements, t], params.get("size"))
+            found = run(body.now, [*fixed, *state, *elements, t], params.get("size"))
             state = tuple(found[:carried])
             for whole, row in zip(stacks, found[carried:], strict=True):
                 whole[t] = row
@@ -199,9 +199,9 @@ class While(ControlFlow):
         stacks: list[list[Any]] = [[] for _ in body.output_types[carried:]]
         for t in count():
             arguments = [*fixed, *state, t]
-            if not run(condition.graph, arguments)[0]:
+            if not run(condition.now, arguments)[0]:
                 break
-            found = run(body.graph, arguments)
+            found = run(body.now, arguments)
             state = tuple(found[:carried])
             for rows, row in zip(stacks, found[carried:], strict=True):
                 rows.append(row)
@@ -216,7 +216,7 @@ class Condition(ControlFlow):
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         """The results for arrays and numbers."""
         bodies = params["bodies"]
-        return _several(run(bodies[chosen(operands[0], len(bodies))].graph, operands[1:]))
+        return _several(run(bodies[chosen(operands[0], len(bodies))].now, operands[1:]))
 
 
 def chosen(choice: Any, number: int) -> int:
@@ -231,7 +231,7 @@ def _several(results: Sequence[Any]) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def run(graph: Graph, arguments: Sequence[Any], size: int | None = None) -> list[Any]:
+def run(graph: Graph | Subgraph, arguments: Sequence[Any], size: int | None = None) -> list[Any]:
     """The outputs of a graph for arguments, node by node. The last argument is the number that the
     symbol `size` stands for, if there is one."""
     known = dict(zip(graph.inputs, arguments, strict=True))

@@ -6,6 +6,9 @@ iterator that `zip`, `enumerate` or `reversed` has made counts as what these wer
 
 from __future__ import annotations
 
+import inspect
+import itertools
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import length_hint
@@ -16,8 +19,7 @@ import numpy as np
 
 from tracejit.ir.dims import Dim
 from tracejit.ir.types import WEAK_TYPES, ArrayType
-from tracejit.trace.recording.record import current_recording
-from tracejit.trace.tensor.tensor import TENSORS, Tensor
+from tracejit.trace.tensor.tensor import TENSORS
 
 ITERATORS = frozenset((zip, enumerate, reversed))
 """The builtins whose iterators count as what they were given."""
@@ -26,9 +28,15 @@ WHOLE = frozenset((range, list, tuple, int, np.ndarray, zip, enumerate, *TENSORS
 """The types of arguments of which these are noted: of none does it matter how long it is held."""
 
 
+ENDLESS = sys.maxsize
+"""The number of elements of `itertools.count`."""
+
+
 class RecordedRange:
-    """A `range` of bounds that are recorded; where Python asks anything of it but to go over it in
-    a loop, it is that of the numbers of this call."""
+    """A `range` of bounds that are recorded, or sizes that are free. Where Python asks anything of
+    it but to go over it in a loop, it is that of the numbers of this call."""
+
+    rest: Iterator[int] | None = None
 
     def __init__(self, start: Any, stop: Any, step: int) -> None:
         """Its numbers are from `start` on."""
@@ -36,13 +44,10 @@ class RecordedRange:
 
     def count(self) -> Any:
         """The number of its elements, or less than zero."""
-        if self.step > 0:
-            size = (
-                self.stop if type(self.start) is int and not self.start else self.stop - self.start
-            )
-            return size if self.step == 1 else (size + (self.step - 1)) // self.step
-        size = self.start - self.stop
-        return size if self.step == -1 else (size - (self.step + 1)) // -self.step
+        first, last = (self.start, self.stop) if self.step > 0 else (self.stop, self.start)
+        size = last if type(first) is int and not first else last - first
+        step = abs(self.step)
+        return size if step == 1 else (size + (step - 1)) // step
 
     def of_this_call(self) -> range:
         """That of the numbers of this call."""
@@ -52,7 +57,9 @@ class RecordedRange:
         return iter(self.of_this_call())
 
     def __reversed__(self) -> Iterator[int]:
-        return reversed(self.of_this_call())
+        if abs(self.step) > 1:
+            return reversed(self.of_this_call())
+        return ReversedRange(self.stop - self.step, self.start - self.step, -self.step)
 
     def __len__(self) -> int:
         return len(self.of_this_call())
@@ -76,31 +83,38 @@ class RecordedRange:
         return getattr(self.of_this_call(), word)
 
 
+class ReversedRange(RecordedRange):
+    """An iterator over such a range, from its end on; `rest` is what is left once something was taken."""
+
+    def __iter__(self) -> Iterator[int]:
+        if self.rest is None:
+            self.rest = iter(self.of_this_call())
+        return self.rest
+
+    def __next__(self) -> int:
+        return next(iter(self))
+
+
 def recorded_range(*bounds: Any) -> range | RecordedRange:
     """The `range` of bounds, some of which may be recorded."""
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-    start, stop = counted(start), counted(stop)
-    ends = [one for one in (start, stop) if type(one) in TENSORS]
-    are_integers = all(one.type.form == "weak" and one.dtype.kind == "i" for one in ends)
-    if not ends or not are_integers or type(step) is not int or not step:
-        return range(*bounds)
-    if any(type(one) not in (int, *TENSORS) for one in (start, stop)):
+    are_known = type(start) is type(stop) is int
+    if are_known or not all(map(_is_integer, (start, stop))) or type(step) is not int or not step:
         return range(*bounds)
     return RecordedRange(start, stop, step)
 
 
-def counted(size: Any) -> Any:
-    """A size that is free as a number that is recorded."""
-    recording = current_recording()
-    if type(size) is not Dim or recording is None:
-        return size
-    return Tensor(recording.lift(size), recording)
+def _is_integer(bound: Any) -> bool:
+    """Return whether a bound is an integer of Python's, be it recorded."""
+    if type(bound) in TENSORS:
+        return bool(bound.type.form == "weak" and bound.dtype.kind == "i")
+    return type(bound) in (int, Dim)
 
 
 class Elements(NamedTuple):
     """The elements of an object that a loop is `over`: how many, the arrays whose rows they have,
     with the types of rows of numbers that are Python's, and what makes an element of the number of
-    a step and its rows. The number may be recorded."""
+    a step and its rows. The number may be recorded, or a size that is free."""
 
     over: Any
     count: Any
@@ -122,15 +136,18 @@ def elements_of(o: Any, made: Mapping[int, Made]) -> Elements | None:
     """The elements of an object; None where one cannot stand for all. `made` has iterators by
     their ids."""
     kind = type(o)
-    if kind is RecordedRange:
-        return Elements(o, o.count(), lambda t, rows: _counted(t, o.start, o.step))
+    if kind in (RecordedRange, ReversedRange):
+        return None if o.rest is not None else Elements(o, o.count(), _counting(o))
     if kind is range:
-        return Elements(o, len(o), lambda t, rows: _counted(t, o.start, o.step))
+        return Elements(o, len(o), _counting(o))
     if kind in TENSORS or kind is np.ndarray:
         is_array = o.shape and o.dtype.kind in "biufc"
-        return Elements(o, counted(o.shape[0]), _next_row, (o,), (None,)) if is_array else None
+        return Elements(o, o.shape[0], _next_row, (o,), (None,)) if is_array else None
     if kind in (list, tuple):
         return _of_numbers(o)
+    if kind is itertools.count:
+        (start,) = o.__reduce__()[1]
+        return Elements(o, ENDLESS, lambda t, rows: t + start if start else t)
     known = made.get(id(o))
     if known is None or not _is_fresh(known):
         return None
@@ -142,7 +159,7 @@ def elements_of(o: Any, made: Mapping[int, Made]) -> Elements | None:
     found = [one for one in parts if one is not None]
     if not found or len(found) < len(parts):
         return None
-    if any(type(one.count) is not int for one in found):
+    if any(type(one.count) not in (int, Dim) for one in found):
         return None
     count = min(one.count for one in found)
     if known.kwargs.get("strict") and any(one.count != count for one in found):
@@ -151,7 +168,7 @@ def elements_of(o: Any, made: Mapping[int, Made]) -> Elements | None:
         o,
         count,
         lambda t, rows: tuple([one.element(t, rows) for one in found]),
-        [array[:count] if len(array) > count else array for one in found for array in one.arrays],
+        [_first(array, count) for one in found for array in one.arrays],
         [type for one in found for type in one.types],
     )
 
@@ -162,8 +179,7 @@ def _parts(made: Made) -> list[Any]:
         return [*made.args]
     start = made.args[1] if len(made.args) > 1 else made.kwargs.get("start", 0)
     whole = made.args[0] if made.args else made.kwargs["iterable"]
-    size = len(whole) if hasattr(whole, "__len__") else length_hint(whole)
-    return [range(start, start + size), whole] if type(start) is int else []
+    return [itertools.count(start), whole] if type(start) is int else []
 
 
 def _is_fresh(made: Made) -> bool:
@@ -179,7 +195,7 @@ def _is_unused(iterator: Any, whole: Any) -> bool:
     if iterator is whole:
         return True  # which is looked at in its turn
     if type(iterator) is GeneratorType:
-        return iterator.gi_frame is not None and iterator.gi_frame.f_lasti < 1
+        return inspect.getgeneratorstate(iterator) == inspect.GEN_CREATED
     return hasattr(whole, "__len__") and length_hint(iterator) == len(whole)
 
 
@@ -197,15 +213,29 @@ def _next_row(_: Any, rows: Iterator[Any]) -> Any:
     return next(rows)
 
 
-def _counted(t: Any, first: Any, stride: int) -> Any:
-    """The number that begins as `first` and goes on by `stride`."""
-    found = t if stride == 1 else t * stride
-    return found if type(first) is int and not first else found + first
+def _first(array: Any, count: Any) -> Any:
+    """The first elements of an array, if it has more."""
+    if type(count) is not int or type(array.shape[0]) is not int:
+        return array
+    return array[:count] if len(array) > count else array
+
+
+def _counting(o: Any) -> Callable[[Any, Iterator[Any]], Any]:
+    """The function that makes the elements of a range."""
+    start, step = o.start, o.step
+
+    def element(t: Any, _: Iterator[Any]) -> Any:
+        found = t if step == 1 else t * step
+        return found if type(start) is int and not start else found + start
+
+    return element
 
 
 def exhaust(o: Any) -> None:
     """Take from an iterator what a loop has taken."""
-    if type(o) in (zip, enumerate):
+    if type(o) is ReversedRange:
+        o.rest = iter(())
+    elif type(o) in (zip, enumerate):
         for one in o.__reduce__()[1]:
             exhaust(one)
     elif type(o) is GeneratorType:

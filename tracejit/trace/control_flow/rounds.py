@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.convert.glue import UNBOUND, UNSET
+from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.control.control_flow import element_type
@@ -32,7 +33,7 @@ from tracejit.trace.control_flow.turns import Leaf, Turns, Variable
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.reruns import FOR, Refused
 from tracejit.trace.tensor.memory import held_by
-from tracejit.trace.tensor.tensor import Tensor
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 
 class Rounds(Turns):
@@ -60,6 +61,11 @@ class Rounds(Turns):
         ]
         self.flags = self.variables[:flags]
         self.is_open_ended = bool(flags) or type(elements.count) is not int
+        self.may_be_empty = type(elements.count) in TENSORS
+        self.count = elements.count
+        if type(self.count) is Dim:
+            self.count = Tensor(recording.lift(self.count), recording)
+            self.first = len(recording.graph.nodes)
         for variable in self.flags:
             variable.initial, variable.label = False, "is_over"
         for variable in self.variables:
@@ -132,14 +138,14 @@ class Rounds(Turns):
 
     def kinds_after(self, leaf: Leaf) -> tuple[ArrayType, ...]:
         """The types that a step gives a number."""
-        return super().kinds_after(leaf) if self.is_open_ended else leaf.kinds_after
+        return super().kinds_after(leaf) if self.may_be_empty else leaf.kinds_after
 
     def check_test(self) -> None:
         """The test of a loop over elements does not raise."""
 
     def emit(self, carried: list[Value], step: Side, initial: list[Any]) -> list[Tensor]:
         """Emit the node."""
-        recording, count = self.recording, self.elements.count
+        recording, count = self.recording, self.count
         name = recording.graph.name
         if not self.flags:
             steps, rows, arrays = LoopRange(count, False), self.row_values, self.arrays_of_rows

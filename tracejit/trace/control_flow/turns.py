@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracejit.convert.glue import UNSET
-from tracejit.ir.graph import Node, Value
+from tracejit.ir.graph import Node, Value, retyped
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.trace.control_flow.conditions import converted
 from tracejit.trace.control_flow.forks import (
@@ -55,8 +55,16 @@ class Leaf:
         self.value: Value
         self.flag: Value | None = None
 
+    def refresh(self) -> None:
+        """Let the types be those of sizes that are known by now."""
+        self.kind = retyped(self.kind)
+        self.kinds, self.kinds_after = [
+            tuple(map(retyped, x)) for x in (self.kinds, self.kinds_after)
+        ]
+
     def widens(self, kind: ArrayType, kinds: Sequence[ArrayType]) -> bool:
         """Take the type of what a step leaves as well; return whether it changes anything."""
+        self.refresh()
         common = common_kind(self.kind, kind)
         if common is None:
             raise Refused(f"a variable is {self.kind!r}, and {kind!r} after a step")
@@ -124,6 +132,8 @@ class Turns(Attempt):
         if variable.leaves is None:
             values = [*map(recording.lift, leaves)]
             variable.leaves = [Leaf(one.type, recording.kinds_of(one)) for one in values]
+        for leaf in variable.leaves:
+            leaf.refresh()
         made = [placeholder(recording, leaf.kind, variable.label) for leaf in variable.leaves]
         for leaf, tensor in zip(variable.leaves, made, strict=True):
             value = leaf.value = tensor._held

@@ -19,6 +19,7 @@ import numpy as np
 
 from tracejit.convert.glue import UNSET
 from tracejit.convert.operators import Operators
+from tracejit.ir.dims import Dim
 from tracejit.support.codes import code_of
 from tracejit.support.cost_model import costs
 from tracejit.trace.control_flow.elements import elements_of
@@ -154,8 +155,9 @@ class Forking(Noting):
         if type(elements.count) is int:
             if elements.count <= self.most_recorded(has_loop or flags > 0):
                 return None
-        elif (new or any(is_unbound(one, UNSET) for one in carried)) and not elements.count > 0:
-            return None
+        elif type(elements.count) is Dim or new or any(is_unbound(x, UNSET) for x in carried):
+            if not elements.count > 0:
+                return None
         self.hand(o, mixed=True)
         watch = self.watching(recording, place)
         rounds = Rounds(recording, carried, watch, place, elements, flags, new)

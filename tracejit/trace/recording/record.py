@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.graph import Constant, Graph, Node, Value, retype
+from tracejit.ir.graph import Constant, Graph, Node, Value, change_sizes
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.subgraph import Placeholder
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, WEAK_TYPES, ArrayType, type_of
@@ -456,7 +456,7 @@ class Recording(Recorder):
     def retype(self) -> None:
         """As every recorder; what is recorded of a body that is not whole yet, too."""
         super().retype()
-        retype(self.gone, {value.node for value in self.gone if value.node is not None})
+        change_sizes(self.gone, {value.node for value in self.gone if value.node is not None})
 
     def note_view(self, tensor: Any) -> None:
         """A side of a condition gives it back as it was."""

@@ -245,7 +245,11 @@ class ArrayContainer(ArrayMethods):
     def __iter__(self) -> Iterator[Tensor]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[k] for k in range(self.shape[0]))
+        return self._elements()
+
+    def _elements(self) -> Iterator[Tensor]:
+        for k in range(self.shape[0]):  # asked for where the first is taken
+            yield self[k]
 
     def __contains__(self, value: Any) -> bool:
         return bool(np.any(np.equal(self, value)))  # type: ignore[call-overload]
