@@ -124,8 +124,8 @@ def at_step(graph: Any, symbol: int, number: int) -> None:
 
 
 def params_at(node: Node, graph: Any) -> dict[str, Any]:
-    """The parameters of a node of `graph` in the step that its loops are in."""
-    if type(graph.sizes) is not StepSizes:
+    """The parameters of a node of `graph` in this call, and the step that its loops are in."""
+    if graph.sizes is None:
         return node.params
     found: dict[str, Any] = in_numbers(node.params)
     return found

@@ -90,11 +90,17 @@ class Trace:
         """Wrap what was recorded just now; `target` is the function of its kernel that is
         called."""
         self.one = one
+        self._kernel = make, target
+        self.stand_alone()
+        self._target: Callable[..., Any] | None = None
+        self._operation = one.finished.operation(one.recording, self._compute, make)
+
+    def stand_alone(self) -> None:
+        """Be a tree of its own: made again where the sizes of the recording have changed."""
+        make, target = self._kernel
         alone = TraceTree(self)
         self.tree = alone.tree
         self._make: Callable[[], Any] = lambda: getattr(make(alone.recorded()), target)
-        self._target: Callable[..., Any] | None = None
-        self._operation = one.finished.operation(one.recording, self._compute, make)
 
     def _compute(self, *arrays: Any) -> Any:
         """The kernel's function, which is made when it is first called: before anything is added
@@ -181,10 +187,12 @@ class TraceTree:
         trace = self.traces[0]
         if others is None or not trace.one.takes_what(others.traces[0].one):
             return self
+        if trace.one.recording.graph.sizes is not None:
+            trace.stand_alone()
         try:
             others.join(trace)
         except Misfit:
-            return self
+            return TraceTree(trace)
         return others
 
     @property

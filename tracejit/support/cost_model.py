@@ -363,10 +363,12 @@ class Loops:
     to 1.1 of the time of steps written out, of stencils on large arrays 1.3 to 2.4 of it: written
     out, their slices are flat."""
 
-    most_steps: Count = 64
-    """Most steps of a loop `for` that are recorded one by one, if one may stand for all, ..."""
-    most_large_steps: Count = 8
-    """... or of one that a step may leave, that has another loop in it, or is in such a step."""
+    recorded_steps: Count = 8
+    """Most steps of a loop `for` that are always recorded one by one; ..."""
+    recorded_outer_steps: Count = 3
+    """... of one that has another loop in it, or is in a step that is recorded for all; ..."""
+    recorded_known_steps: Count = 64
+    """... and of one with conditions that Python knows at each step, or with large arrays."""
     least_rolled_steps: Count = 8
     """Fewest steps of a loop that becomes one node, ..."""
     least_rolled_nodes: Count = 64

@@ -41,8 +41,8 @@ class Places:
         self._places[node] = min(self._places.get(node, place), place)
 
     def sort(self, nodes: list[Node], origin: dict[Value, Value]) -> None:
-        """Bring `nodes`, in an order in which they can be computed, into that of their places. Those
-        that a pass may not touch stand where those of their `origin` did."""
+        """Bring `nodes`, in an order in which they can be computed, into that of their places. One
+        that a pass may not touch stands where that of its `origin` did."""
         for node in nodes:
             if node not in self._places:
                 like = origin[node.results[0]].node

@@ -84,7 +84,7 @@ class RecordedRange:
 
 
 class ReversedRange(RecordedRange):
-    """An iterator over such a range, from its end on; `rest` is what is left once something was taken."""
+    """An iterator over such a range, from its end on; `rest` is what Python goes on with."""
 
     def __iter__(self) -> Iterator[int]:
         if self.rest is None:

@@ -17,6 +17,7 @@ from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.control.control_flow import element_type
+from tracejit.support.cost_model import costs
 from tracejit.trace.control_flow.elements import Elements, exhaust
 from tracejit.trace.control_flow.forks import Watch, is_unbound
 from tracejit.trace.control_flow.loops import (
@@ -30,6 +31,7 @@ from tracejit.trace.control_flow.loops import (
     take_out,
 )
 from tracejit.trace.control_flow.turns import Leaf, Turns, Variable
+from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.reruns import FOR, Refused
 from tracejit.trace.tensor.memory import held_by
@@ -125,9 +127,10 @@ class Rounds(Turns):
 
     def taken_out(self) -> list[Node]:
         """The nodes of a step; what is the same at each stays before the loop."""
-        if self.is_open_ended:
-            return super().taken_out()
-        return take_out(self.recording, self.start, self.inputs)
+        inputs = None if self.is_open_ended else self.inputs
+        found = take_out(self.recording, self.start, inputs)
+        self.check_sizes(found)
+        return found
 
     @property
     def inputs(self) -> list[Value]:
@@ -135,6 +138,25 @@ class Rounds(Turns):
         leaves = [leaf for one in self.variables for leaf in one.leaves or ()]
         found = [one for x in leaves for one in (x.value, x.flag) if one is not None]
         return [*self.placed, *found, *self.row_values, self.number._value]
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether its steps may be recorded one by one, too."""
+        count = self.elements.count
+        return type(count) is int and count <= costs().recorded_known_steps
+
+    def knows(self, value: Value) -> bool:
+        """Return whether Python would know a number at each step of a short loop."""
+        return self.is_short and origins_of(value) == {self.number._value}
+
+    def check_sizes(self, nodes: Sequence[Node]) -> None:
+        """Raise Refused where the steps of a short loop compute large arrays: by themselves each of
+        them is quicker."""
+        most = costs().most_rolled_elements
+        if self.is_short and any(
+            value.type.estimated_size > most for node in nodes for value in node.results
+        ):
+            raise Refused("its steps are few, and its arrays large")
 
     def kinds_after(self, leaf: Leaf) -> tuple[ArrayType, ...]:
         """The types that a step gives a number."""

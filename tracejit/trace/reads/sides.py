@@ -119,6 +119,8 @@ class Forking(Noting):
         if recording is None or not _may_fork(recording, test, place):
             return bool(test)
         watch = self.watching(recording, place)
+        if any(type(one) is Rounds and one.knows(test._value) for one in watch.forks):
+            raise Refused("its outcome is known at each step")
         choice = test if test.dtype.kind == "b" else test != 0
         fork = Fork(recording, choice, carried, watch, place)
         watch.forks.append(fork)
@@ -153,7 +155,7 @@ class Forking(Noting):
         if elements is None:
             return None
         if type(elements.count) is int:
-            if elements.count <= self.most_recorded(has_loop or flags > 0):
+            if elements.count <= self.most_recorded(has_loop):
                 return None
         elif type(elements.count) is Dim or new or any(is_unbound(x, UNSET) for x in carried):
             if not elements.count > 0:
@@ -164,12 +166,11 @@ class Forking(Noting):
         watch.forks.append(rounds)
         return rounds
 
-    def most_recorded(self, is_large: bool) -> int:
-        """The number of steps of a loop that are recorded one by one; fewer where it `is_large`."""
-        is_inside = self.watch is not None and any(
-            isinstance(one, Turns) for one in self.watch.forks
-        )
-        return costs().most_large_steps if is_large or is_inside else costs().most_steps
+    def most_recorded(self, has_loop: bool) -> int:
+        """The number of steps of a loop that are recorded one by one."""
+        forks = [] if self.watch is None else self.watch.forks
+        is_outer = has_loop or any(isinstance(one, Turns) for one in forks)
+        return costs().recorded_outer_steps if is_outer else costs().recorded_steps
 
     def watching(self, recording: Recording, place: tuple[int, int]) -> Watched:
         """Answer who sees to the sides. Raises Refused where the side at a place runs."""

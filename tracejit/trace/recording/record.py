@@ -248,7 +248,7 @@ class Recording(Recorder):
             raise MustNotFork
         for types in product(*kinds):
             if node.op.raises is not None and all(type.form == "weak" for type in types):
-                raise MustNotFork
+                self._check_divisor(node)
             try:
                 others = node.op.result_types(types, node.params)
             except (ValueError, TypeError, IndexError):
@@ -267,6 +267,12 @@ class Recording(Recorder):
             if not any(flag is None for flag in flags):
                 both = self._both([flag for flag in flags if flag is not True])
                 self.pythons.update(dict.fromkeys(node.results, both))
+
+    def _check_divisor(self, node: Node) -> None:
+        """Raise MustNotFork where Python would raise for its own numbers, in this call."""
+        divisor: Any = Tensor(node.operands[-1], self)
+        if node.op.raises != "by divisor" or not divisor != 0:
+            raise MustNotFork
 
     def _both(self, flags: Sequence[Any]) -> Any:
         """A truth value that says if all of these hold."""
