@@ -331,8 +331,8 @@ def test_an_exact_kernel_is_none_for_a_spec_of_any_size() -> None:
 
 
 def test_a_spec_of_any_size_whose_number_is_needed_is_refused() -> None:
-    with pytest.raises(ValueNeededError, match=r"dimension 0 of x is None(.|\n)*x / len\(x\)"):
-        tj.function(lambda x: x / len(x)).kernel(tj.TensorSpec((None,)))
+    with pytest.raises(ValueNeededError, match=r"dimension 0 of x is None(.|\n)*\[0\] \* len\(x\)"):
+        tj.function(lambda x: x / len([0] * len(x))).kernel(tj.TensorSpec((None,)))
 
 
 def test_without_dynamic_shapes_every_size_has_a_kernel() -> None:
@@ -369,7 +369,7 @@ def test_kernels_are_explained_by_their_sizes() -> None:
     def f(x: Any) -> Any:
         return np.sum(x) if x.shape[0] % 2 else np.sum(x) / x.shape[0]
 
-    g, h = tj.function(f), tj.function(lambda x: x / len(x))
+    g, h = tj.function(f), tj.function(lambda x: x / len([0] * len(x)))
     for n in (4, 6, 7, 1):
         g(np.ones(n))
         h(np.ones(n))
@@ -380,7 +380,7 @@ def test_kernels_are_explained_by_their_sizes() -> None:
     assert "kernel 2 has the conditions n > 1, n%2 == 0" in told[3]
     assert "Sizes 0 and 1 have their own kernels" in told[4]
     assert g.explain(np.ones(8)) == "Kernel 2 takes this call."
-    assert "write x.shape[0] instead of len(x)" in h.explain()
+    assert "write -1 instead of n in a reshape" in h.explain()
 
 
 def test_results_on_arrays_from_outside_and_variables() -> None:

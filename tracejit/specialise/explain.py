@@ -44,7 +44,7 @@ from tracejit.trace.guards.guards import (
     SameValue,
     Static,
 )
-from tracejit.trace.recording.reruns import CONDITION, WHILE, GivenUp
+from tracejit.trace.recording.reruns import CHOSEN, CONDITION, WHILE, GivenUp
 from tracejit.trace.source import places
 
 TOO_MANY = 5
@@ -295,7 +295,8 @@ class History:
     @property
     def given_up(self) -> list[GivenUp]:
         """The conditions and loops on data that are recorded for what a call does."""
-        return list((self.findings.forks or {}).values())
+        found = (self.findings.forks or {}).values()
+        return [one for one in found if one.recorded is not CHOSEN]
 
     def _not_merged(self) -> Iterator[str]:
         """A line for each of these, or one for all."""

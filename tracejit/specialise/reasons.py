@@ -158,8 +158,7 @@ def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference
     detail = f"Every size of {one.what} has its own kernel, because the function needs the number"
     return one._replace(
         detail=detail + line,
-        fix="write x.shape[0] instead of len(x), -1 instead of n in a reshape, and array "
-        "operations instead of a loop over range(n). Or pass arrays of one shape.",
+        fix="write -1 instead of n in a reshape, or pass arrays of one shape.",
     )
 
 

@@ -326,7 +326,7 @@ def needs_a_number(x: Any) -> Any:
     y = x[1]
     if x[0] > 0.0:
         y = y * 2.0
-        for _ in range(int(x[2])):
+        for _ in [None] * int(x[2]):
             y = y + 1.0
     return y
 

@@ -145,7 +145,7 @@ def test_what_python_does_with_them_is_pythons(
 
 def test_a_size_makes_a_kernel_for_each_value() -> None:
     def f(self: Model, x: Any) -> Any:
-        for _ in range(self.n):
+        for _ in [None] * self.n:
             x = x * 2.0
         return x
 

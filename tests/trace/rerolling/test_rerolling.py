@@ -65,7 +65,7 @@ COUNTS = {
 @pytest.fixture(autouse=True)
 def small_loops() -> Iterator[None]:
     """Roll small loops, too."""
-    with assuming(least_rolled_nodes=100):
+    with assuming(least_rolled_nodes=100, recorded_steps=1000, recorded_outer_steps=1000):
         yield
 
 

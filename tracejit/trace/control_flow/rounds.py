@@ -33,7 +33,7 @@ from tracejit.trace.control_flow.loops import (
 from tracejit.trace.control_flow.turns import Leaf, Turns, Variable
 from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.recording.reruns import FOR, Refused
+from tracejit.trace.recording.reruns import FOR, BetterApart, Refused
 from tracejit.trace.tensor.memory import held_by
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
@@ -150,13 +150,13 @@ class Rounds(Turns):
         return self.is_short and origins_of(value) == {self.number._value}
 
     def check_sizes(self, nodes: Sequence[Node]) -> None:
-        """Raise Refused where the steps of a short loop compute large arrays: by themselves each of
-        them is quicker."""
+        """Raise BetterApart where the steps of a short loop compute large arrays: they are quicker one
+        by one."""
         most = costs().most_rolled_elements
         if self.is_short and any(
             value.type.estimated_size > most for node in nodes for value in node.results
         ):
-            raise Refused("its steps are few, and its arrays large")
+            raise BetterApart("its steps are few, and its arrays large")
 
     def kinds_after(self, leaf: Leaf) -> tuple[ArrayType, ...]:
         """The types that a step gives a number."""

@@ -34,7 +34,14 @@ from tracejit.trace.reads.containers import CONTAINERS
 from tracejit.trace.reads.notes import is_plain, is_users
 from tracejit.trace.reads.noting import Noting
 from tracejit.trace.recording.record import Recording, current_recording
-from tracejit.trace.recording.reruns import GivenUp, MustNotFork, Refused
+from tracejit.trace.recording.reruns import (
+    CHOSEN,
+    FOR,
+    BetterApart,
+    GivenUp,
+    MustNotFork,
+    Refused,
+)
 from tracejit.trace.tensor.namespaces import ListUfunc
 from tracejit.trace.tensor.tensor import TENSORS
 
@@ -120,7 +127,7 @@ class Forking(Noting):
             return bool(test)
         watch = self.watching(recording, place)
         if any(type(one) is Rounds and one.knows(test._value) for one in watch.forks):
-            raise Refused("its outcome is known at each step")
+            raise BetterApart("its outcome is known at each step")
         choice = test if test.dtype.kind == "b" else test != 0
         fork = Fork(recording, choice, carried, watch, place)
         watch.forks.append(fork)
@@ -155,7 +162,7 @@ class Forking(Noting):
         if elements is None:
             return None
         if type(elements.count) is int:
-            if elements.count <= self.most_recorded(has_loop):
+            if elements.count <= self.most_recorded(recording, where, has_loop or flags > 0):
                 return None
         elif type(elements.count) is Dim or new or any(is_unbound(x, UNSET) for x in carried):
             if not elements.count > 0:
@@ -166,10 +173,14 @@ class Forking(Noting):
         watch.forks.append(rounds)
         return rounds
 
-    def most_recorded(self, has_loop: bool) -> int:
-        """The number of steps of a loop that are recorded one by one."""
+    def most_recorded(self, recording: Recording, where: int, is_large: bool) -> int:
+        """The number of steps of a loop that are recorded one by one: more in a function in which
+        another one is, which it may be part of; fewer where it `is_large`."""
+        given_up = (recording.forks or {}).items()
+        if any(one.recorded in (FOR, CHOSEN) and place[0] == where for place, one in given_up):
+            return costs().recorded_known_steps
         forks = [] if self.watch is None else self.watch.forks
-        is_outer = has_loop or any(isinstance(one, Turns) for one in forks)
+        is_outer = is_large or any(isinstance(one, Turns) for one in forks)
         return costs().recorded_outer_steps if is_outer else costs().recorded_steps
 
     def watching(self, recording: Recording, place: tuple[int, int]) -> Watched:

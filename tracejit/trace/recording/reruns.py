@@ -34,6 +34,8 @@ FOR = Recorded(
     "one step for all",
     "let the body only compute, or write tj.fori_loop or tj.scan",
 )
+CHOSEN = FOR._replace(cure="")
+"""How a loop is recorded whose steps are better recorded one by one: there is nothing to tell."""
 
 
 class MustKeepApart(BaseException):
@@ -44,6 +46,10 @@ class MustKeepApart(BaseException):
 class Refused(BaseException):
     """A side of a condition does more than compute. No `except Exception` of the user's is
     meant."""
+
+
+class BetterApart(Refused):
+    """The steps of a loop are better recorded one by one."""
 
 
 class RefusedLoop(Refused):
@@ -73,6 +79,7 @@ class GivenUp(NamedTuple):
         where = NOWHERE if frame is None else places.location(frame).location
         is_told = isinstance(error, Refused)
         recorded = WHILE if isinstance(error, RefusedLoop) else recorded
+        recorded = CHOSEN if isinstance(error, BetterApart) else recorded
         reason = str(error) if is_told else f"it raises {type(error).__name__}"
         text = "" if error is None else _raising(error, frame)
         if not text:

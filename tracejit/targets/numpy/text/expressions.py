@@ -73,7 +73,8 @@ class Expressions:
         """The right-hand side of a node where Python asks whether it is true."""
         if not node.op.test or any(value.type.shape for value in node.operands):
             return self.expression(node)
-        return node.op.test.format(*map(self.test, node.operands))
+        test: str = node.op.test
+        return test.format(*map(self.test, node.operands))
 
     def result(self, value: Value) -> str:
         """A value as it is returned."""

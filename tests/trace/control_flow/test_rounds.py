@@ -1,0 +1,412 @@
+"""Loops `for` of which one step is recorded for all: values and gradients, one recording for all
+numbers of steps, what is refused, and what is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.support.differences import extrapolated
+from tracejit.support.cost_model import assuming
+
+X = np.random.default_rng(0).random(20) + 0.1
+
+
+def slope(f: Callable[[float], Any]) -> Any:
+    """The derivative at zero, by differences."""
+    return extrapolated(f, 1e-4)
+
+
+@pytest.fixture(autouse=True)
+def short_loops() -> Iterator[None]:
+    """Record one step of short loops, too."""
+    with assuming(recorded_steps=1, recorded_outer_steps=1, recorded_known_steps=1):
+        yield
+
+
+def recurrence(x: Any, a: Any) -> Any:
+    h, total = 0.0, 0.0
+    for i in range(len(x)):
+        h = a * h + x[i]
+        total = total + h * h
+    return total
+
+
+def elements(x: Any, a: Any) -> Any:
+    h = 0.0
+    for v in x:
+        h = a * h + v
+        if h > 0.6:
+            h = h * 0.5
+    return h
+
+
+def filled(x: Any, a: Any) -> Any:
+    out = np.zeros(len(x))
+    out[0] = x[0]
+    for i in range(1, len(x)):
+        out[i] = a * out[i - 1] + x[i - 1] * x[i]
+    return out.sum()
+
+
+def from_the_end(x: Any, a: Any) -> Any:
+    total = 0.0
+    for i in range(len(x)):
+        total = total + x[i] * x[i - 1] * a
+    return total
+
+
+def gathered(x: Any, a: Any) -> Any:
+    total = 0.0
+    for i in range(len(x)):
+        total = total + x[i] * x[(i * 7) % 5] * a
+    return total
+
+
+def backwards(x: Any, a: Any) -> Any:
+    h = 0.0
+    for i in reversed(range(len(x))):
+        h = h * a + x[i]
+    for i in range(len(x) - 1, 0, -2):
+        h = h * a + x[i]
+    return h
+
+
+def left(x: Any, a: Any) -> Any:
+    h = a
+    for i in range(len(x)):
+        after = h * 0.7 + x[i]
+        if after > 1.2:
+            break
+        h = after
+    return h * after
+
+
+def returned(x: Any, a: Any) -> Any:
+    for i in range(len(x)):
+        a = a * 1.3
+        if a > 2.0:
+            return a * x[i]
+    return a
+
+
+def skipped(x: Any, a: Any) -> Any:
+    total = 0.0
+    for i, v in enumerate(x):
+        if v < 0.5:
+            continue
+        total = total + v * a * i
+    return total
+
+
+def several(x: Any, a: Any) -> Any:
+    total = 0.0
+    for i, (u, v) in enumerate(zip(x, x[::-1], strict=True), start=1):
+        total = total * a + u * v / i
+    return total
+
+
+def of_numbers(x: Any, a: Any) -> Any:
+    total = 0.0
+    for w in [0.5, 0.25, 2.0, 1.0]:
+        total = total * a + x[0] * w
+    for k in (3, 1, 2):
+        total = total + x[k] * k
+    return total
+
+
+def of_constants(x: Any, a: Any) -> Any:
+    total = 0.0
+    for t in np.linspace(0.0, 1.0, 7):
+        total = total * a + t * x[1]
+    return total
+
+
+def rows(x: Any, a: Any) -> Any:
+    total = np.zeros(3)
+    for row in np.outer(x, np.arange(3.0)):
+        total = total * a + row
+    return total.sum()
+
+
+def variables_after(x: Any, a: Any) -> Any:
+    total = 0.0
+    for i in range(len(x)):
+        y = x[i] * a
+        total = total * a + y
+    total = total + i * y
+    for i in range(3):
+        y = x[i] + a
+        total = total + y
+    return total * y
+
+
+def nested(x: Any, a: Any) -> Any:
+    table = np.zeros((5, 4))
+    for i in range(1, 5):
+        for j in range(1, 4):
+            table[i, j] = max(table[i - 1, j] * a, table[i, j - 1] + x[i + j])
+    return table.sum()
+
+
+def triangle(x: Any, a: Any) -> Any:
+    total = 0.0
+    for i in range(6):
+        for j in range(i):
+            total = total + x[i] * x[j] * a
+    return total
+
+
+def closures(x: Any, a: Any) -> Any:
+    def step(h: Any, v: Any) -> Any:
+        return h * a + (v if v > 0.4 else 0.1)
+
+    h = 0.0
+    for v in x:
+        h = step(h, v)
+    return h
+
+
+LOOPS = [
+    recurrence, elements, filled, from_the_end, gathered, backwards, left, returned, skipped,
+    several, of_numbers, of_constants, rows, variables_after, nested, triangle, closures,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+def test_values_and_gradients(f: Callable[..., Any]) -> None:
+    step = tj.function(tj.value_and_grad(f, argnums=(0, 1)))
+    other = np.random.default_rng(1).random(20)
+    for x, a in ((X, 0.5), (X[::-1].copy(), 1.1), (X * 0.1, 0.2)):
+        value, (x_bar, a_bar) = step(x, a)
+        np.testing.assert_allclose(value, f(x, a), rtol=1e-12)
+        along = slope(lambda t: f(x + t * other, a))  # noqa: B023
+        np.testing.assert_allclose(x_bar @ other, along, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(a_bar, slope(lambda t: f(x, a + t)), rtol=1e-6)  # noqa: B023
+    assert step.tracing_count == 1
+
+
+@pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+def test_bits_and_types_where_exact(f: Callable[..., Any]) -> None:
+    exact = tj.function(f, exact=True)
+    for a in (0.5, 1.1, 0.2):
+        found, wanted = exact(X, a), f(X, a)
+        assert (type(found), found.hex()) == (type(wanted), wanted.hex())
+
+
+def test_second_order_and_batches() -> None:
+    def f(x: Any) -> Any:
+        h = x[0] * 0.1
+        for i in range(6):
+            h = np.sin(h) + x[i] * h * h
+        return h
+
+    x = X[:6]
+    hessian = tj.hessian(f)(x)
+    for k in range(6):
+        unit = np.eye(6)[k]
+        column = (tj.grad(f)(x + 1e-5 * unit) - tj.grad(f)(x - 1e-5 * unit)) / 2e-5
+        np.testing.assert_allclose(hessian[:, k], column, rtol=1e-5, atol=1e-7)
+    batch = np.stack([x, x * 0.5, x + 0.3])
+    np.testing.assert_allclose(tj.vmap(f)(batch), [f(one) for one in batch], rtol=1e-12)
+
+
+def test_the_gradient_of_a_gather_adds_up_in_one_array() -> None:
+    with assuming(recorded_known_steps=1):
+        step = tj.value_and_grad(gathered, argnums=(0,))
+        step(X, 0.5)
+    assert "bincount" in step.source
+    assert "zeros((" not in step.source
+
+
+# Numbers of steps that differ
+
+
+def summed(x: Any, n: Any) -> Any:
+    h = x[0]
+    for i in range(n):
+        h = h * 0.9 + np.sin(h) * i
+    return h
+
+
+def until(x: Any, n: Any) -> Any:
+    h = x[0]
+    for _ in range(n):
+        h = h * 0.5 + x[1]
+        if h < 0.3:
+            break
+    return h
+
+
+def below(x: Any, n: Any) -> Any:
+    total = 0.0
+    for i in range(n - 1, -1, -1):
+        for j in range(i):
+            total = total + x[i] * x[j]
+    return total
+
+
+@pytest.mark.parametrize("f", [summed, until, below], ids=lambda f: f.__name__)
+def test_any_number_of_steps_after_the_second(f: Callable[..., Any]) -> None:
+    step = tj.function(tj.value_and_grad(f))
+    other = np.random.default_rng(1).random(20)
+    for n in (5, 9, 2, 0, 7, 12, 1):
+        value, x_bar = step(X, n)
+        np.testing.assert_allclose(value, f(X, n), rtol=1e-12)
+        along = slope(lambda t: f(X + t * other, n))  # noqa: B023
+        np.testing.assert_allclose(x_bar @ other, along, rtol=1e-5, atol=1e-7)
+    assert step.tracing_count == 2
+
+
+@pytest.mark.parametrize("f", [recurrence, elements, filled, several], ids=lambda f: f.__name__)
+def test_any_size_after_the_second(f: Callable[..., Any]) -> None:
+    step = tj.function(tj.value_and_grad(f, argnums=(0, 1)))
+    for n in (5, 9, 2, 7, 20, 11):
+        value, (x_bar, a_bar) = step(X[:n], 0.5)
+        np.testing.assert_allclose(value, f(X[:n], 0.5), rtol=1e-12)
+        assert x_bar.shape == (n,)
+        by_a = slope(lambda t: f(X[:n], 0.5 + t))  # noqa: B023
+        np.testing.assert_allclose(a_bar, by_a, rtol=1e-6, atol=1e-8)
+    assert step.tracing_count == 2
+
+
+def test_a_variable_that_no_step_has_bound() -> None:
+    def last(x: Any, n: Any) -> Any:
+        for i in range(n):
+            y = x[0] * i
+        return y
+
+    compiled = tj.function(last)
+    for n in (5, 9, 3):
+        assert compiled(X, n) == last(X, n)
+    with pytest.raises(UnboundLocalError):
+        compiled(X, 0)
+    assert compiled(X, 4) == last(X, 4)
+
+
+def test_an_index_that_is_out_of_bounds_is_pythons_error() -> None:
+    compiled = tj.function(lambda x, n: _taken(x, n))
+    assert compiled(X, 5) == compiled(X, 6) - X[5]
+    with pytest.raises(IndexError):
+        compiled(X, 21)
+    with pytest.raises(IndexError):
+        tj.function(lambda x: _taken(x, 25))(X)
+
+
+def _taken(x: Any, n: Any) -> Any:
+    total = 0.0
+    for i in range(n):
+        total = total + x[i]
+    return total
+
+
+# What goes step by step
+
+
+def test_a_long_loop_is_recorded_at_once() -> None:
+    with assuming():
+
+        def long(x: Any) -> Any:
+            h = x[0]
+            for k in range(20_000):
+                h = h + 1e-4 * np.sin(h * k) if h > 0 else h * 0.5
+            return h
+
+        compiled = tj.function(long, exact=True)
+        assert compiled(X) == long(X)
+        assert len(compiled.source.splitlines()) < 60
+
+
+def printed(x: Any, log: list[int]) -> Any:
+    for i in range(5):
+        x = x * 0.5
+        log.append(i)
+    return x
+
+
+def rows_written(x: Any, log: list[int]) -> Any:
+    a = np.outer(x, np.arange(3.0))
+    for row in a:
+        row *= 0.5
+    return a.sum()
+
+
+def array_written(x: Any, log: list[int]) -> Any:
+    a, total = np.outer(x, np.arange(3.0)), 0.0
+    for i, row in enumerate(a):
+        a[(i + 1) % 20] = row * 0.5
+        total = total + row.sum()
+    return total
+
+
+def sliced(x: Any, log: list[int]) -> Any:
+    total = 0.0
+    for i in range(5):
+        total = total + np.sum(x[i:])
+    return total
+
+
+def advanced(x: Any, log: list[int]) -> Any:
+    pairs = zip(x, x, strict=False)
+    next(pairs)
+    total = 0.0
+    for u, v in pairs:
+        total = total + u * v
+    return total + len(list(pairs))
+
+
+@pytest.mark.parametrize(
+    "f", [printed, rows_written, array_written, sliced, advanced], ids=lambda f: f.__name__
+)
+def test_steps_that_cannot_stand_for_others_are_recorded_one_by_one(f: Callable[..., Any]) -> None:
+    compiled, mine, its = tj.function(f, exact=True), list[int](), list[int]()
+    for x in (X, X * 2.0):
+        np.testing.assert_array_equal(compiled(x, its), f(x, mine))
+    assert its == mine
+
+
+def test_a_short_loop_with_conditions_that_python_knows_is_written_out() -> None:
+    def alternating(x: Any) -> Any:
+        for i in range(20):
+            x = x * 1.5 if i % 2 == 0 else x - 0.1
+        return x
+
+    with assuming(recorded_steps=1, recorded_known_steps=64):
+        compiled = tj.function(alternating)
+        compiled(X)
+    assert "    if " not in compiled.source
+    assert "step by step" not in compiled.explain()
+
+
+def test_a_short_loop_on_large_arrays_is_written_out() -> None:
+    def smoothed(u: Any) -> Any:
+        for _ in range(20):
+            u = u + 0.1 * np.sin(u)
+        return u
+
+    with assuming(recorded_steps=1, recorded_known_steps=64):
+        small, large = tj.function(smoothed), tj.function(smoothed)
+        small(X)
+        large(np.ones(1000))
+    assert "range(20)" in small.source
+    assert "range(20)" not in large.source
+
+
+def test_explain_tells_why_steps_are_recorded_one_by_one() -> None:
+    def appended(x: Any) -> Any:
+        log = []
+        for i in range(5):
+            x = x * 0.5
+            log.append(i)
+        return x * len(log)
+
+    compiled = tj.function(appended)
+    compiled(X)
+    assert (
+        "`for i in range(5):` in appended is recorded step by step, because `log.append(i)` "
+        "changes an object from outside. To record one step for all: let the body only compute"
+    ) in compiled.explain()
