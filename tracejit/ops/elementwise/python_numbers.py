@@ -99,13 +99,18 @@ _OF_TRUTHS = frozenset(
 """Operations that answer a truth value of two, in Python as in NumPy."""
 
 
+def divides(node: Node) -> bool:
+    """Return whether an operation raises ZeroDivisionError for numbers of Python's, if its last
+    operand is zero."""
+    return node.op.name in _DIVISIONS or node.op.raises == "by divisor"
+
+
 def differs_in_python(node: Node, types: Sequence[ArrayType]) -> bool:
-    """Return whether an operator on Python's numbers may raise, or answers another type."""
+    """Return whether an operator on Python's numbers may raise, other than by a zero, or answers
+    another type."""
     kinds = {type.dtype.kind for type in types}
     if kinds == {"b"} and node.op.name not in _OF_TRUTHS:
         return True
     last = node.operands[-1]
-    if node.op.name in _DIVISIONS:
-        return not (isinstance(last, Constant) and bool(last.data))
     is_power = node.op.name in _POWERS and "f" not in kinds  # of integers: 2 ** -1 is a float
     return is_power and not (isinstance(last, Constant) and last.data >= 0)

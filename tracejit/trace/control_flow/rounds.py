@@ -150,7 +150,7 @@ class Rounds(Turns):
         return self.is_short and origins_of(value) == {self.number._value}
 
     def check_sizes(self, nodes: Sequence[Node]) -> None:
-        """Raise BetterApart where the steps of a short loop compute large arrays: they are quicker one
+        """Raise BetterApart where the steps of a short loop compute large arrays, which is quicker one
         by one."""
         most = costs().most_rolled_elements
         if self.is_short and any(

@@ -35,6 +35,7 @@ from tracejit.ops.elementwise.python_numbers import (
     OPERATORS,
     as_python_if,
     differs_in_python,
+    divides,
 )
 from tracejit.ops.elementwise.weak import SIZE
 from tracejit.ops.indexing.updates import as_update, set_item
@@ -247,13 +248,14 @@ class Recording(Recorder):
         if math.prod(map(len, kinds)) > MOST_KINDS:
             raise MustNotFork
         for types in product(*kinds):
-            if node.op.raises is not None and all(type.form == "weak" for type in types):
+            are_pythons = all(type.form == "weak" for type in types)
+            if are_pythons and (node.op.raises is not None or divides(node)):
                 self._check_divisor(node)
             try:
                 others = node.op.result_types(types, node.params)
             except (ValueError, TypeError, IndexError):
                 raise MustNotFork from None
-            if node.op.name in OPERATORS and all(type.form == "weak" for type in types):
+            if node.op.name in OPERATORS and are_pythons:
                 if not self.operates or differs_in_python(node, types):
                     raise MustNotFork  # np.add(x, y) may be the very node of x + y
                 others = [WEAK_TYPES[PYTHON_TYPES[one.dtype.kind]] for one in others]
@@ -270,8 +272,9 @@ class Recording(Recorder):
 
     def _check_divisor(self, node: Node) -> None:
         """Raise MustNotFork where Python would raise for its own numbers, in this call."""
-        divisor: Any = Tensor(node.operands[-1], self)
-        if node.op.raises != "by divisor" or not divisor != 0:
+        last = node.operands[-1]
+        divisor: Any = last.data if isinstance(last, Constant) else Tensor(last, self)
+        if not divides(node) or not divisor != 0:
             raise MustNotFork
 
     def _both(self, flags: Sequence[Any]) -> Any:
