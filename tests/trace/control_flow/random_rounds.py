@@ -49,7 +49,10 @@ STATEMENTS = (
     "out[{i} % len(out)] = {x}", "out[{i}] += 0.1", "out[{i}] = {x}", "out[{i} - 1] *= 0.5",
     "m[{i} % 3, 0] = {x}", "m[1] += 0.1 * s", "k = k + 1", "k = {i}", "q = {x}", "q = {x}\ns = q",
     "s = max(s, {x})", "s = min(a, {x}) + 0.1", "w = w * 0.5 + s * 0.1", "u = out[1:]\nu[0] = {x}",
-    "u = out\nu += 0.1", "s = {x} if {t} else a", "seen.append({x})", "found = {i}", "s += {x}",
+    "u = out\nu += 0.1", "s = {x} if {t} else a", "seen.append({x})", "seen.append(s)",
+    "s = s * 0.5 + seen[-1] * 0.1",
+    "made.append((s, k))", "made.append(np.float64(s) * w)", "k = k + len(seen)",
+    "made.append(w)", "found = {i}", "s += {x}",
     "w[0] = {x}", "out = out * 0.9", "LOG.append(k)", "known['k'] = s", "s = s + helped(a, {i})",
     "v = v * 0.9", "n = n + 1", "a = s if a > s else a", "s = np.abs(s) % 3.0", "assert s < 1e9",
 )  # fmt: skip
@@ -83,7 +86,7 @@ class Writer:
         lines = [
             "s, a, t, k, q = x * 0.7, 0.3 * x + 0.2, 0.0, 0, 0.25",
             "v, w, out, m = v * x, v + 0.5, np.zeros(len(v) + 2), np.zeros((3, len(v)))",
-            "seen, known, i, e, found = [], {}, 2, 0.75, -1",
+            "seen, known, i, e, found, made = [x], {}, 2, 0.75, -1, []",
         ]
         if self.pick.random() < 0.3:
             lines.append(self.pick.choice(("del i", "del e", "t = None", "q = np.float64(q)")))
@@ -92,7 +95,7 @@ class Writer:
             if self.pick.random() < 0.3:
                 lines.append(self.pick.choice(("s = s + i", "t = e", "s = s * 0.5 + q", "k += i")))
         results = "s, a, t, k, q, n, found, np.sum(out), np.sum(m), np.sum(w), len(seen), out[0]"
-        end = f"return {results}, sum(seen), known.get('k', 0.0)"
+        end = f"return {results}, sum(seen), known.get('k', 0.0), sum(map(np.sum, made))"
         body = indented([*indented(lines), f"    {end}"])
         head = f"{HEAD}{HELPERS}\ndef outer():\n    def program(x, n, v):\n"
         return head + "\n".join(body) + "\n    return program\n"

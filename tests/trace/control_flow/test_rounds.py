@@ -171,7 +171,51 @@ def closures(x: Any, a: Any) -> Any:
     return h
 
 
+def appended(x: Any, a: Any) -> Any:
+    h, out = x[0], []
+    for v in x:
+        h = a * h + v
+        out.append(h)
+    return np.sum(np.array(out) ** 2)
+
+
+def trajectory(x: Any, a: Any) -> Any:
+    y = np.array([1.0, 0.0])
+    ys = [y]
+    for k in range(len(x)):
+        y = y + 0.01 * np.array([y[1], -a * y[0] + x[k]])
+        ys.append(y)
+    return (np.array(ys) ** 2).sum() + len(ys) + ys[3][0]
+
+
+def pairs_appended(x: Any, a: Any) -> Any:
+    h, pairs, sines = x[0], [], []
+    for v in x:
+        h = a * h + v
+        pairs.append((h, h * v))
+        sines.append(np.sin(h))
+    return sum(p * q for p, q in pairs) + np.stack(sines).sum()
+
+
+def last_read(x: Any, a: Any) -> Any:
+    out = [x[0]]
+    for v in x[1:]:
+        out.append(out[-1] * a + v)
+    return np.sum(out)
+
+
+def rows_of_rows(x: Any, a: Any) -> Any:
+    rows = []
+    for i in range(6):
+        row = []
+        for j in range(5):
+            row.append(x[i] * x[j] * a)  # noqa: PERF401
+        rows.append(np.array(row))
+    return np.sum(np.array(rows) ** 2)
+
+
 LOOPS = [
+    appended, trajectory, pairs_appended, last_read, rows_of_rows,
     recurrence, elements, filled, from_the_end, gathered, backwards, left, returned, skipped,
     several, of_numbers, of_constants, rows, variables_after, nested, triangle, closures,
 ]  # fmt: skip
@@ -343,6 +387,47 @@ def array_written(x: Any, log: list[int]) -> Any:
     return total
 
 
+def written_after(x: Any, log: list[int]) -> Any:
+    y, out = np.zeros(2), []
+    for v in x:
+        y += v
+        out.append(y)
+    return np.sum(out)
+
+
+def changed_later(x: Any, log: list[int]) -> Any:
+    y, out = np.zeros(2), []
+    for v in x:
+        y = y + v
+        out.append(y)
+    out[-1][0] = 5.0
+    return np.sum(out) + y[0]
+
+
+def twice(x: Any, log: list[int]) -> Any:
+    out = []
+    for v in x:
+        out.append(v)
+        out.append(v * 2.0)
+    return np.sum(out)
+
+
+def sometimes(x: Any, log: list[int]) -> Any:
+    out = []
+    for v in x:
+        if v > 0.5:
+            out.append(v)  # noqa: PERF401
+    return np.sum(out)
+
+
+def length_read(x: Any, log: list[int]) -> Any:
+    out, total = [], 0.0
+    for v in x:
+        out.append(v)
+        total = total + len(out) * v + out[0]
+    return total
+
+
 def sliced(x: Any, log: list[int]) -> Any:
     total = 0.0
     for i in range(5):
@@ -360,7 +445,20 @@ def advanced(x: Any, log: list[int]) -> Any:
 
 
 @pytest.mark.parametrize(
-    "f", [printed, rows_written, array_written, sliced, advanced], ids=lambda f: f.__name__
+    "f",
+    [
+        printed,
+        rows_written,
+        array_written,
+        sliced,
+        advanced,
+        written_after,
+        changed_later,
+        twice,
+        sometimes,
+        length_read,
+    ],
+    ids=lambda f: f.__name__,
 )
 def test_steps_that_cannot_stand_for_others_are_recorded_one_by_one(f: Callable[..., Any]) -> None:
     compiled, mine, its = tj.function(f, exact=True), list[int](), list[int]()
@@ -397,16 +495,16 @@ def test_a_short_loop_on_large_arrays_is_written_out() -> None:
 
 
 def test_explain_tells_why_steps_are_recorded_one_by_one() -> None:
-    def appended(x: Any) -> Any:
-        log = []
+    def extended(x: Any) -> Any:
+        log = list[int]()
         for i in range(5):
             x = x * 0.5
-            log.append(i)
+            log.extend([i])
         return x * len(log)
 
-    compiled = tj.function(appended)
+    compiled = tj.function(extended)
     compiled(X)
     assert (
-        "`for i in range(5):` in appended is recorded step by step, because `log.append(i)` "
+        "`for i in range(5):` in extended is recorded step by step, because `log.extend([i])` "
         "changes an object from outside. To record one step for all: let the body only compute"
     ) in compiled.explain()

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit.ir.dims import whole
+from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.base.creation import (
     as_array,
@@ -331,6 +332,39 @@ add_at: Op = _placing(
     axes=index_axes.placed,
     formula=index_axes.placed_in_rows,
 )
+
+
+class Rows(NamedTuple):
+    """Values that stand for rows `first` to `last` of an array, or for others, if there is none."""
+
+    whole: Value | None
+    first: int
+    last: int
+
+
+def rows_of(values: Sequence[Value]) -> list[Rows]:
+    """Values in runs, each of rows of one array, one after the other; others are places among the
+    values."""
+    found: list[Rows] = []
+    for place, value in enumerate(values):
+        whole, number = _row_of(value)
+        number = place if whole is None else number
+        before = found[-1] if found else None
+        if before is not None and before.whole is whole and before.last == number - 1:
+            found[-1] = before._replace(last=number)
+        else:
+            found.append(Rows(whole, number, number))
+    return found
+
+
+def _row_of(value: Value) -> tuple[Value | None, int]:
+    """The array that a value is one row of, and which."""
+    node = value.node
+    if node is None or node.op is not getitem or len(node.operands) > 1:
+        return None, 0
+    index = node.params["index"]
+    is_row = len(index) == 1 and type(index[0]) is int and index[0] >= 0
+    return (node.operands[0], index[0]) if is_row else (None, 0)
 
 
 # take

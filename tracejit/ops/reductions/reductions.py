@@ -20,7 +20,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.base import axes
 from tracejit.ops.base.batching import along_axis, rows
-from tracejit.ops.base.creation import as_array, cast, is_recorded, with_room
+from tracejit.ops.base.creation import as_array, cast, is_recorded, type_in_call, with_room
 from tracejit.ops.base.infer import (
     reduced_shape,
     reduction_type,
@@ -72,13 +72,14 @@ def _reduction(ufunc: np.ufunc, *numpy: Any, **fields: Any) -> Op:
     name = f"np.{ufunc.__name__}.reduce"
 
     def canonical(a: Any, axis: Any = None, *, keepdims: Any = False) -> Call:
+        a = as_array(a)
         return (a,), {"axis": reduced_axes(a, axis)} | kept(keepdims)
 
     def canonical_with_dtype(
         a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False
     ) -> Call:
         operands, params = canonical(a, axis, keepdims=keepdims)
-        default = infer_default(ArrayType((), a.dtype), ()).dtype
+        default = infer_default(ArrayType((), type_in_call(operands[0]).dtype), ()).dtype
         return operands, params | accumulator(dtype, default)
 
     def infer(x: ArrayType, axis: Axes, dtype: Any = None, keepdims: bool = False) -> ArrayType:

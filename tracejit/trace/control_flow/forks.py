@@ -44,6 +44,12 @@ class Watch(Protocol):
     def leave(self) -> Mapping[int, Any]:
         """A side ends: the objects that it has made, by their ids."""
 
+    def hide(self, lists: Mapping[int, Any]) -> None:
+        """Nothing may read these lists, by their ids."""
+
+    def show(self, lists: Mapping[int, Any]) -> None:
+        """Lists may be read again."""
+
     def settle(self, fork: Attempt) -> None:
         """A fork has ended."""
 

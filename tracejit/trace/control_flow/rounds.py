@@ -7,7 +7,8 @@ that runs as long as none has left it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ from tracejit.convert.glue import UNBOUND, UNSET
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.ops.control.control_flow import element_type
+from tracejit.ops.control.control_flow import element_type, stacked_type
 from tracejit.support.cost_model import costs
 from tracejit.trace.control_flow.elements import Elements, exhaust
-from tracejit.trace.control_flow.forks import Watch, is_unbound
+from tracejit.trace.control_flow.forks import Watch, is_leaf, is_unbound
 from tracejit.trace.control_flow.loops import (
     LoopInputs,
     LoopRange,
@@ -33,7 +34,8 @@ from tracejit.trace.control_flow.loops import (
 from tracejit.trace.control_flow.turns import Leaf, Turns, Variable
 from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.recording.reruns import FOR, BetterApart, Refused
+from tracejit.trace.recording.reruns import FOR, BetterApart, OnceMore, Refused
+from tracejit.trace.structure.trees import flatten, unflatten
 from tracejit.trace.tensor.memory import held_by
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
@@ -75,11 +77,17 @@ class Rounds(Turns):
                 variable.initial = UNBOUND
         self.variables += [Variable(UNBOUND) for _ in range(new)]
         self.first_values: tuple[Any, ...] = ()
+        self.lists: dict[int, list[Any]] = {}
+        self.lasts: dict[int, Variable] = {}
+        self.appended: dict[int, Any] = {}
+        self.names = len(self.variables)
 
     def __iter__(self) -> Iterator[Any]:
         """The element of each step that is recorded."""
         while not self.is_over:
             self.first_values = super().begin()
+            self.appended.clear()
+            self.watch.hide(self.lists)
             yield self.element()
 
     def element(self) -> Any:
@@ -104,13 +112,89 @@ class Rounds(Turns):
         of_flags = (False,) * len(self.flags)
         return of_flags + self.first_values[len(self.flags) : len(self.carried)]
 
+    def close(self) -> Mapping[int, Any]:
+        """As every attempt; lists are what they were."""
+        self.watch.show(self.lists)
+        return super().close()
+
+    def outcome(self) -> Any:
+        """Record the step once more if that is what is raised, or give up."""
+        if type(sys.exc_info()[1]) is OnceMore:
+            self.abandon()
+            return self
+        return super().outcome()
+
+    def append_to(self, o: list[Any]) -> Callable[[Any], None]:
+        """The function that appends to a list from outside, at each step."""
+
+        def append(value: Any, /) -> None:
+            if self.is_open_ended or id(o) in self.appended:
+                raise Refused("it changes an object from outside")
+            if id(o) not in self.lists:
+                self.lists[id(o)] = o
+                raise OnceMore
+            self.appended[id(o)] = value
+
+        return append
+
+    def last_of(self, o: list[Any]) -> Any:
+        """The last element of a list that each step appends to."""
+        if id(o) in self.appended:
+            return self.appended[id(o)]
+        if id(o) not in self.lasts:
+            if not o:
+                raise Refused("it reads a list that it appends to")
+            self.lasts[id(o)] = Variable(o[-1])
+            self.variables.append(self.lasts[id(o)])
+            raise OnceMore
+        return self.lasts[id(o)].now
+
+    def kept_rows(self) -> list[Value]:
+        """The values that a step appends to lists."""
+        if self.appended.keys() != self.lists.keys():
+            raise Refused("it appends to a list at some steps")
+        return [value for one in self.appended.values() for value in self.row_of(one)]
+
+    def row_of(self, appended: Any) -> list[Value]:
+        """The values in what is appended: arrays and numbers of NumPy's that nothing writes to."""
+        leaves = flatten(appended)[0]
+        if not leaves or not all(map(is_leaf, leaves)):
+            raise Refused("it appends an object to a list")
+        values = [*map(self.recording.lift, leaves)]
+        written = self.recording.side_writes[-1].values()
+        held = {value for tensor, former, _ in written for value in (former, *held_by(tensor))}
+        for leaf, value in zip(leaves, values, strict=True):
+            if (
+                value in self.recording.mixed
+                or element_type(stacked_type(value.type, self.elements.count)) is not value.type
+            ):
+                raise Refused("it appends a number of Python's to a list")
+            if type(leaf) in TENSORS and not held.isdisjoint(held_by(leaf)):
+                raise Refused("it appends an array that it writes to")
+        return values
+
+    def keep_rows(self, stacked: Sequence[Tensor]) -> None:
+        """Append to the lists what all steps have appended."""
+        merged = self.recording.merged
+        merged.update(one._held for one in stacked if one.ndim > 1)
+        remaining = iter(stacked)
+        for key, value in self.appended.items():
+            leaves, structure = flatten(value)
+            merged.update(*[held_by(one) for one in leaves if type(one) in TENSORS and one.shape])
+            columns = [next(remaining) for _ in leaves]
+            self.lists[key] += [
+                unflatten(structure, [column[t] for column in columns])
+                for t in range(self.elements.count)
+            ]
+
     def turned(self, *values: Any) -> tuple[Any, ...]:
         """End a step, after which variables have these values; the last ones have had none."""
         self.check_rows()
-        found = super().turned(*values)
+        lasts = [self.appended.get(key, one.now) for key, one in self.lasts.items()]
+        found = super().turned(*values, *lasts)
         if self.is_over:
             exhaust(self.elements.over)
-        return found
+        return found[: self.names]
 
     def check_rows(self) -> None:
         """Raise Refused where an array is written to while the loop goes over it."""
@@ -150,8 +234,8 @@ class Rounds(Turns):
         return self.is_short and origins_of(value) == {self.number._value}
 
     def check_sizes(self, nodes: Sequence[Node]) -> None:
-        """Raise BetterApart where the steps of a short loop compute large arrays, which is quicker one
-        by one."""
+        """Raise BetterApart where the steps of a short loop compute large arrays: that is quicker
+        one by one."""
         most = costs().most_rolled_elements
         if self.is_short and any(
             value.type.estimated_size > most for node in nodes for value in node.results

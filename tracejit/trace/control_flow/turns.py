@@ -40,7 +40,7 @@ from tracejit.trace.structure.trees import flatten, unflatten
 from tracejit.trace.tensor.memory import held_by
 from tracejit.trace.tensor.tensor import Tensor
 
-MOST_TRIES = 6
+MOST_TRIES = 8
 """Steps that are recorded until the types of the variables are settled."""
 
 
@@ -173,7 +173,7 @@ class Turns(Attempt):
             return self.restarted()
         arrays = [Tensor(one._value, self.recording) for one in self.arrays.values()]
         outputs = [x._value for step in steps for x in step or ()]
-        outputs = [*[x._value for x in arrays], *outputs]
+        outputs = [*[x._value for x in arrays], *outputs, *self.kept_rows()]
         alike = {value for one in tensors_in(values) for value in held_by(one)}
         step = Side(self.taken_out(), outputs)
         check_errors(step.nodes, outputs)
@@ -191,6 +191,13 @@ class Turns(Attempt):
     def taken_out(self) -> list[Node]:
         """The nodes of a step."""
         return take_out(self.recording, self.start)
+
+    def kept_rows(self) -> list[Value]:
+        """The values of a step of which all are kept; those of others come last."""
+        return []
+
+    def keep_rows(self, stacked: Sequence[Tensor]) -> None:
+        """Hand on what is kept of all steps."""
 
     def check_test(self) -> None:
         """Raise Refused where the test may raise."""
@@ -246,10 +253,11 @@ class Turns(Attempt):
                     initial.append(converted(tensor, leaf.kind))
                     if leaf.flag is not None:
                         initial.append(self.flag_of(tensor._value))
-        if not initial:
+        if len(step.outputs) == 0:
             raise Refused("nothing changes from step to step")
         places = [one for x in leaves for one in (x.value, x.flag) if one is not None]
         carried = [*self.placed, *places]
+        recording.side_nodes += 1 + len(step.nodes)
         results = self.emit(carried, step, initial)
         count = len(self.arrays)
         for tensor, result in zip(self.arrays.values(), results, strict=False):
@@ -269,6 +277,7 @@ class Turns(Attempt):
                 recording.mixed[result._held] = tuple(dict.fromkeys((*kinds, leaf.kind)))
                 if is_python is not None:
                     recording.pythons[result._held] = is_python
+        self.keep_rows([*found])
         remaining = iter(after)
         return tuple(self.after(variable, remaining) for variable in self.variables)
 

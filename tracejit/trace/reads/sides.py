@@ -256,6 +256,35 @@ class Watched:
         self.forks: list[Attempt] = []
         self.recording: Recording
         self.inside: list[dict[int, Any]] = []
+        self.hidden: dict[int, Any] = {}
+
+    def hide(self, lists: Mapping[int, Any]) -> None:
+        """Nothing may read these lists, by their ids."""
+        self.hidden.update(lists)
+        for key in lists:
+            self.reader.made_here.pop(key, None)
+
+    def show(self, lists: Mapping[int, Any]) -> None:
+        """Lists may be read again."""
+        for key, one in lists.items():
+            if self.hidden.pop(key, None) is not None:
+                self.reader.made_here[key] = one
+
+    def appending_to(self, o: Any) -> Any:
+        """The function that appends to a list at each step of a loop, or None: the list was made
+        before the loop, and nothing else is undone with its step."""
+        rounds = self.forks[-1] if self.forks else None
+        if type(rounds) is not Rounds or not rounds.is_open or id(o) in self.inside[-1]:
+            return None
+        if id(o) in self.hidden:
+            return rounds.append_to(o) if id(o) in rounds.lists else None
+        is_free = len(self.inside) == 1 or id(o) in self.inside[-2]
+        return rounds.append_to(o) if is_free and self.reader.is_made(o) else None
+
+    def last_of(self, o: Any) -> Any:
+        """The last element of a list that each step of a loop appends to."""
+        loops = [one for one in self.forks if type(one) is Rounds]
+        return next(one.last_of(o) for one in reversed(loops) if id(o) in one.lists)
 
     def enter(self) -> None:
         """A side begins."""
@@ -331,6 +360,16 @@ class SideReader(Forking):
             self.sides.inside[-1][id(o)] = o
         return super().made(o)
 
+    def is_made(self, o: Any) -> bool:
+        if id(o) in self.sides.hidden:
+            self.refuse("it reads a list that it appends to")
+        return super().is_made(o)
+
+    def item(self, o: Any, key: Any, /) -> Any:
+        if id(o) in self.sides.hidden and type(key) is int and key == -1:
+            return self.sides.last_of(o)
+        return super().item(o, key)
+
     def _allow_change(self, o: Any) -> None:
         if type(o) not in TENSORS and not self.is_inside(o):
             self.refuse("it changes an object from outside")
@@ -338,6 +377,10 @@ class SideReader(Forking):
     # Calls
 
     def call(self, called: Any, /) -> Any:
+        if type(called) is BuiltinFunctionType and called.__name__ == "append":
+            append = self.sides.appending_to(called.__self__)
+            if append is not None:
+                return append
         if type(called) not in _NATIVE or called not in self.allowed:
             self._check(called)
         found = super().call(called)

@@ -38,8 +38,11 @@ from tracejit.ops.elementwise.python_numbers import (
     divides,
 )
 from tracejit.ops.elementwise.weak import SIZE
+from tracejit.ops.indexing.indexing import rows_of
 from tracejit.ops.indexing.updates import as_update, set_item
+from tracejit.ops.shapes.joining import stack
 from tracejit.support.config import setting
+from tracejit.support.cost_model import costs
 from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.views import view_between
@@ -176,6 +179,10 @@ class Recording(Recorder):
             self.note_uses(values)
         if op is set_item:
             op, values = as_update(values, params)
+        if op is stack and len(values) > costs().recorded_steps and params["axis"] == 0:
+            whole = self._stacked(values)
+            if whole is not None:
+                return whole
         try:
             types = op.result_types([value.type for value in values], params)
         except TracejitError:
@@ -201,6 +208,24 @@ class Recording(Recorder):
                 tensor._owner = owner_of_view(tensor, op, operands, params)
             return tensor
         return tuple(Tensor(value, self) for value in node.results)
+
+    def _stacked(self, values: Sequence[Value]) -> Any:
+        """An array of values most of which are rows of others, one after the other, made of slices;
+        None where they are not."""
+        runs = rows_of(values)
+        is_long = len(values) > costs().recorded_steps * len(runs)
+        if not is_long or all(whole is None for whole, *_ in runs):
+            return None
+        parts: list[Any] = []
+        remaining = iter(values)
+        for whole, first, last in runs:
+            run = [next(remaining) for _ in range(first, last + 1)]
+            if whole is not None and len(run) > 1:
+                array: Any = Tensor(whole, self)
+                parts.append(array if len(run) == len(array) else array[first : last + 1])
+            else:
+                parts.append(np.stack([Tensor(value, self) for value in run]))
+        return np.concatenate(parts) if len(parts) > 1 else np.copy(parts[0])
 
     def kinds_of(self, value: Value) -> tuple[ArrayType, ...]:
         """The types that Python may give a value."""

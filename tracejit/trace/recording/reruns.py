@@ -48,6 +48,10 @@ class Refused(BaseException):
     meant."""
 
 
+class OnceMore(Refused):
+    """The step of a loop is recorded once more, with what is known of it now."""
+
+
 class BetterApart(Refused):
     """The steps of a loop are better recorded one by one."""
 
