@@ -377,7 +377,7 @@ def test_numbers_that_are_passed_are_arguments(export: Any) -> None:
 
 def test_numbers_that_python_reads_are_fixed(export: Any) -> None:
     def steps(x: Any, n: int) -> Any:
-        for _ in range(n):
+        for _ in [None] * n:
             x = np.sin(x)
         return x
 

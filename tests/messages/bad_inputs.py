@@ -325,7 +325,9 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "a tape at zero": lambda: taped_and_checked(np.log),
     "no threads": lambda: tj.function(lambda x: x, threads=0),
     "no spec": lambda: tj.function(lambda x: x, input_signature=[np.float64]),
-    "a size that is needed": lambda: compiled(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),
+    "a size that is needed": lambda: compiled(lambda x: x / len([0] * len(x))).kernel(
+        tj.TensorSpec((None,))
+    ),
     "a branch without a call": lambda: compiled(lambda x: x if x[0] > 0 else -x).kernel(
         tj.TensorSpec((3,))
     ),
@@ -382,7 +384,7 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
         dask.array.zeros((4, 2, 2), chunks=(2, 2, 2))
     ),
     "rows that are sorted": lambda: td.function(lambda x: np.sort(x, axis=0))(ROWS),
-    "as many numbers as rows": lambda: td.function(lambda x: x + np.ones(len(x))[:, None])(ROWS),
+    "as many numbers as rows": lambda: td.function(lambda x: x + np.arange(len(x))[:, None])(ROWS),
 }
 
 AS_WRITTEN: dict[str, Callable[[], Any]] = {

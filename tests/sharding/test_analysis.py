@@ -32,7 +32,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda X: X[0], "all rows at once"),
     (lambda X: np.concatenate([X, X]), "rows"),
     (lambda X: X[:, 0] + CAPTURED, "rows"),
-    (lambda X: len(X), "needs the number of rows"),
+    (lambda X: X * len([0] * len(X)), "needs the number of rows"),
     (lambda X: sum(X[k, 0] for k in range(X.shape[0])), "needs the number of rows"),
     (lambda X: X if X[0, 0] > 0 else -X, "value|rows|branch"),
 ]

@@ -331,7 +331,9 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "wrong-arity": lambda: tj.function(lambda x: x)(VECTOR, VECTOR),
     "input-signature": lambda: promised(VECTOR),
     "not-a-spec": lambda: tj.function(leak, input_signature=[("f8", (None, 3))]),
-    "size-needed": lambda: tj.function(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),
+    "size-needed": lambda: tj.function(lambda x: x / len([0] * len(x))).kernel(
+        tj.TensorSpec((None,))
+    ),
     "not-an-array": lambda: tj.function(lambda x: x)(bytearray(2)),
     "too-deep": lambda: tj.function(lambda x: x)(holding_itself()),
     "labelled": lambda: tj.vmap(lambda x: x)(series()),
@@ -344,7 +346,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
         da.zeros((4, 2, 2), chunks=(2, 2, 2))
     ),
     "sharding": lambda: td.function(lambda x: np.sort(x, axis=0))(ROWS),
-    "rows-needed": lambda: td.function(lambda x: x + np.ones(len(x))[:, None])(ROWS),
+    "rows-needed": lambda: td.function(lambda x: x + np.arange(len(x))[:, None])(ROWS),
     "rows-effect": lambda: td.function(lambda x: VARIABLE.assign(np.sum(x)))(ROWS),
     "not-callable": lambda: tj.function(3),
     "export": lambda: tj.export(lambda x: object, VECTOR, path="made.py", grad=False),

@@ -241,9 +241,10 @@ def _may_run(recording: Recording, place: tuple[int, int]) -> bool:
     """Return whether code at a place may run for more than this call."""
     if recording.forks is None or place in recording.forks:
         return False
+    sizes = recording.graph.sizes
     is_plain = not (recording.windows or recording.probes or recording.region)
     is_plain &= recording.side_nodes < MOST_NODES
-    return is_plain
+    return is_plain and not (sizes is not None and sizes.stay_free)
 
 
 class Watched:

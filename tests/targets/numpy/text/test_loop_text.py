@@ -159,7 +159,7 @@ def test_a_loop_that_is_left_is_one_with_a_test() -> None:
 
 
 def test_a_loop_is_left_where_an_earlier_step_has_ended_it() -> None:
-    with assuming(recorded_steps=100):
+    with assuming(recorded_steps=100, recorded_outer_steps=100):
         text = text_of(tj.function(halved), np.array([1.0, 2.0]))
         assert text.count("break") == 1
         gradient = tj.function(tj.value_and_grad(halved))
