@@ -112,8 +112,9 @@ class Lowering:
                 node.body, node.orelse = self.block(node.body), self.block(node.orelse)
                 return before + self.asked(node)
             case ast.For() | ast.While():
+                inside = Counter(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
                 node.body, node.orelse = self.block(node.body), self.block(node.orelse)
-                return self.loop(node)
+                return self.loop(node, inside)
             case ast.With() | ast.AsyncWith() | ast.AsyncFor() | ast.Try():
                 self.inside(node)
             case ast.Match():
@@ -123,7 +124,7 @@ class Lowering:
                 self.inside(node)
         return [*before, node]
 
-    def loop(self, node: Any) -> list[ast.stmt]:
+    def loop(self, node: Any, inside: Counter[str]) -> list[ast.stmt]:
         """A loop of whose body no step ends early; one over elements is not left, either."""
         self.end_steps(node, ast.Continue)
         written = node.body
@@ -159,7 +160,7 @@ class Lowering:
         node.orelse = [] if flags else node.orelse
         if node.orelse:
             return [node]
-        new = sorted(self.first_bound(node)) if flags or isinstance(node, ast.While) else []
+        new = sorted(self.first_bound(node, inside)) if flags or isinstance(node, ast.While) else []
         for name in new:
             unbound = ast.Constant(UNSET)
             target = ast.Name(name, ast.Store())
@@ -215,12 +216,11 @@ class Lowering:
         if any(jumps_by(one, jump) for one in node.body):
             node.body = without_jumps(node.body, jump, _nothing) or node.body
 
-    def first_bound(self, loop: Any) -> set[str]:
+    def first_bound(self, loop: Any, inside: Counter[str]) -> set[str]:
         """The names that a loop binds first, and others read after it."""
         parts = [*loop.body, loop.target] if isinstance(loop, ast.For) else loop.body
         stored = set[str]().union(*[names_of(part, NONE)[0] for part in parts])
         stored = {name for name in stored - self.mentioned if name[0] != "."}
-        inside = Counter(one.id for one in ast.walk(loop) if isinstance(one, ast.Name))
         found: set[str] = {name for name in stored if inside[name] != self.counts[name]}
         if self.attempts or not found:  # a handler may see them
             return set()

@@ -269,6 +269,16 @@ def chained(x: Any) -> Any:
     return x
 
 
+def chained_inside(x: Any) -> Any:
+    while x > 1.0:
+        y = x
+        while y > 0.5:
+            half = y * 0.5
+            y = half if 0.6 < half < 3.0 else half * 0.9
+        x = x * 0.5 + 0.1 * y
+    return x
+
+
 def on_one_line(x: Any) -> Any:
     while x > 1.0:
         y = x
@@ -317,7 +327,7 @@ WITH_TEST: list[Callable[[Any], Any]] = [
     nested, with_helper, arithmetic_geometric_mean, the_one_before, continued, negated,
     Solver(),
     breaks_in_the_middle, two_names_of_one_array, tried, captured_by_a_closure, mixed_test,
-    asks_twice, takes_the_larger, chained, on_one_line,
+    asks_twice, takes_the_larger, chained, chained_inside, on_one_line,
 ]  # fmt: skip
 LEFT: list[Callable[[Any], Any]] = [
     newton_to_convergence, series, at_most_a_few, downwards_with_a_branch, breaks_over_a_list,
