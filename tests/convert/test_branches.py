@@ -3,13 +3,14 @@ own, and where both sides run, one after the other."""
 
 from __future__ import annotations
 
+import ast
 import sys
-import time
 from typing import Any
 
 import pytest
 
 from tests.convert.running import converted, define, outcome, without_columns
+from tracejit.convert.branches import with_branches
 from tracejit.convert.converter import Converter
 from tracejit.convert.glue import UNBOUND
 from tracejit.convert.operators import PLAIN, Operators
@@ -293,30 +294,68 @@ def test_no_line_runs_that_python_does_not_run(name: str) -> None:
         assert found - {function.__code__.co_firstlineno} <= wanted <= found
 
 
-def seconds(text: str) -> float:
-    start = time.process_time()
-    converted(define(text)["f"], plain())
-    return time.process_time() - start
+def steps_of_rewriting(text: str) -> int:
+    """The number of calls, of functions of Python and of C, by which a function is rewritten."""
+    function = ast.parse(text).body[0]
+    count = 0
+
+    def counted(_frame: Any, event: str, _: Any) -> None:
+        nonlocal count
+        count += event.endswith("call")
+
+    sys.setprofile(counted)
+    try:
+        with_branches(function, 1)
+    finally:
+        sys.setprofile(None)
+    return count
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        " if n > {k}: x = {k}\n",
-        " if n > {k}: return x\n",
-        " x = {k} if n > {k} else x\n",
-        " while n > {k}: n -= 1\n",
-        " for i in range(n):\n  if i > {k}: break\n",
-    ],
-)
-def test_the_time_is_that_of_the_text(piece: str) -> None:
-    """Ten times as long a function takes no more than some thirty times as long."""
+def in_one_another(header: str, depth: int, inside: str) -> str:
+    """Statements inside as many of a kind."""
+    headers = [" " * level + header.format(k=level) for level in range(1, depth + 1)]
+    return "".join(headers) + "".join(" " * depth + line for line in inside.splitlines(True))
+
+
+COUNTED = {
+    "ifs": " if n > {k}: x = {k}\n",
+    "new names": " x{k} = n\n if n > {k}:\n  y{k} = x{k}\n  x{k} = y{k}\n",
+    "returns": " if n > {k}: return x\n",
+    "choices": " x = {k} if n > {k} else x\n",
+    "parts": " if n > {k} and n < x or n == 0: x = {k}\n",
+    "while": " while n > {k}: n -= 1\n",
+    "for": " for i in range(n):\n  if i > {k}: break\n",
+    "while, left": " while n > {k}:\n  x{k} = n\n  n -= 1\n  if n == x{k}: break\n",
+    "in a loop": "  if n > {k}: x = {k}\n",
+    "loops in a loop": "  while n > {k}:\n   y{k} = n\n   n -= 1\n",
+    "stores": " if n > {k}: x[{k}] = n\n",
+}
+DEEP = {
+    "ifs": "if n > {k}:\n",
+    "loops": "while n > {k}:\n",
+    "loops over elements": "for i{k} in x:\n",
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_time_is_that_of_the_text(name: str) -> None:
+    start = "def f(n):\n x = 0\n" + " while n < 9:\n" * name.startswith(("in a", "loops in"))
     few, many = (
-        "def f(n):\n x = 0\n" + "".join(piece.format(k=k) for k in range(count)) + " return x"
-        for count in (20, 200)
+        steps_of_rewriting(start + "".join(COUNTED[name].format(k=k) for k in range(count)))
+        for count in (40, 160)
     )
-    seconds(few)
-    assert seconds(many) < 30 * max(seconds(few), 0.01)
+    assert many < 4.2 * few
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_the_time_does_not_grow_with_the_depth(name: str) -> None:
+    """A statement inside many others is looked at no more often."""
+    inside = "".join(f" if n > {k}: x = {k}\n" for k in range(40))
+    flat, deep = (
+        steps_of_rewriting("def f(n):\n x = 0\n" + in_one_another(DEEP[name], depth, inside))
+        for depth in (1, 9)
+    )
+    assert deep < 1.5 * flat
 
 
 def test_a_deep_function_is_converted() -> None:

@@ -58,27 +58,28 @@ from tracejit.convert.glue import (
     load,
     name_of,
     released,
+    nowhere,
     store,
     way,
 )
 from tracejit.convert.lowering import (
+    SUSPENDING,
     Lowering,
     given_back,
     is_plain,
     jumps_by,
     returned_last,
-    suspends,
     without_jumps,
 )
 from tracejit.convert.scopes import (
     COMPUTING,
     NONE,
+    Places,
+    is_between,
     names_at,
     names_of,
 )
-from tracejit.convert.syntax import at, operation
-
-_NOWHERE = {"lineno": -1, "col_offset": -1, "end_lineno": -1, "end_col_offset": -1}
+from tracejit.convert.syntax import at, children_of, nodes_in, operation
 
 MOST_BLOCKS = 16
 """Blocks of Python's in one another; it takes 20."""
@@ -97,42 +98,44 @@ _SINGLE = (None, True, False, ...)
 
 def with_branches(node: Any, where: int) -> None:
     """Rewrite the statements `if` of a function that can be rewritten."""
-    if isinstance(node, ast.Lambda) or not _may_be_rewritten(node):
+    if isinstance(node, ast.Lambda):
         return
-    lowering = Lowering(node)
-    body = lowering.block(node.body)
+    places = Places(node)
+    if not _may_be_rewritten(node, places):
+        return
+    body = Lowering(places).block(node.body)
     returns = any(isinstance(one, ast.If) and jumps_by(one, ast.Return) for one in body)
-    is_whole = returns and not suspends(node)
+    is_whole = returns and not places.all(*SUSPENDING)
     ended = without_jumps(body, ast.Return, returned_last) if is_whole else None
     node.body = body if ended is None else [*ended, given_back()]
-    _number(node)
+    places = Places(node)
     _place_nowhere(node)
-    _Branching(node, where).run()
+    _Branching(node, where, places).run()
     _place_nowhere(node)
 
 
 def _place_nowhere(node: ast.AST) -> None:
-    """Let what was added to a function stand at no place."""
-    for one in ast.walk(node):
-        if not hasattr(one, "lineno"):
-            vars(one).update(_NOWHERE)
+    """Let what was added to a function stand at no place; an expression has one with its parts."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        is_placed = hasattr(one, "lineno")
+        if not is_placed:
+            nowhere(one)
+        if not (is_placed and isinstance(one, ast.expr)):
+            waiting += children_of(one)
 
 
-def _may_be_rewritten(node: Any) -> bool:
+def _may_be_rewritten(node: Any, places: Places) -> bool:
     """Return whether a function has statements to rewrite, and cannot see that they are."""
-    has_choice = False
-    for one in ast.walk(node):
-        match one:
-            case ast.Name(id=name) if name in _FRAMES:
+    if not places.all(ast.If, ast.IfExp, ast.While, ast.For) or not _FRAMES.isdisjoint(places.names):
+        return False
+    for one in places.all(ast.Compare):
+        for op, other in zip(one.ops, one.comparators, strict=True):
+            is_single = isinstance(other, ast.Constant) and other.value in _SINGLE
+            if isinstance(op, ast.Is | ast.IsNot) and not is_single:
                 return False
-            case ast.Compare(ops=ops, comparators=others):
-                for op, other in zip(ops, others, strict=True):
-                    is_single = isinstance(other, ast.Constant) and other.value in _SINGLE
-                    if isinstance(op, ast.Is | ast.IsNot) and not is_single:
-                        return False
-            case ast.If() | ast.IfExp() | ast.While() | ast.For():
-                has_choice = True
-    return has_choice and _depth(node) <= DEEPEST
+    return _depth(node) <= DEEPEST
 
 
 def _depth(node: Any) -> int:
@@ -140,24 +143,9 @@ def _depth(node: Any) -> int:
     while waiting:
         one, depth = waiting.pop()
         deepest = max(deepest, depth)
-        inner = [child for child in ast.iter_child_nodes(one) if isinstance(child, ast.stmt)]
-        waiting += [(child, depth + 1) for child in inner]
+        for field in ("body", "orelse", "finalbody"):
+            waiting += [(child, depth + 1) for child in getattr(one, field, ())]
     return deepest
-
-
-def _number(node: Any) -> None:
-    """Number the nodes of a function in the order of its text, each with the last inside it."""
-    count = 0
-    waiting: list[tuple[Any, bool]] = [(node, False)]
-    while waiting:
-        one, is_over = waiting.pop()
-        if is_over:
-            one.last = count
-            continue
-        count += 1
-        one.number = count
-        waiting.append((one, True))
-        waiting += [(child, False) for child in reversed([*ast.iter_child_nodes(one)])]
 
 
 def _place_of(node: Turn) -> Any:
@@ -183,30 +171,23 @@ class _Block(NamedTuple):
 class _Branching:
     """The statements of one function while they are rewritten."""
 
-    def __init__(self, node: Any, where: int) -> None:
+    def __init__(self, node: Any, where: int, places: Places) -> None:
         """Begin with its parameters."""
         self.node = node
         self.where = where
         self.number = 0
-        self.places: dict[str, tuple[int, int]] = {}
+        self.places = places.ends()
+        self.suspending = sorted(number for kind in SUSPENDING for number, _ in places.found[kind])
+        subscripts = places.found[ast.Subscript]
+        self.writes = [number for number, one in subscripts if isinstance(one.ctx, ast.Store)]
         self.declared: set[str] = set()  # elsewhere, or unbound somewhere
-        self.loops: list[int] = []
-        for one in ast.walk(node):
-            for name in names_at(one):
-                number: int = one.number  # type: ignore[attr-defined]
-                first, last = self.places.get(name, (number, number))
-                self.places[name] = min(first, number), max(last, number)
-            match one:
-                case ast.For() | ast.While():
-                    self.loops.append(one.number)  # type: ignore[union-attr]
-                case ast.Global(names=names) | ast.Nonlocal(names=names):
-                    self.declared.update(names)
-                case ast.Delete(targets=targets) if one.lineno > 0:
-                    self.declared |= {x.id for x in targets if isinstance(x, ast.Name)}
-                case ast.ExceptHandler(name=str(name)):
-                    self.declared.add(name)
-
-        self.loops.sort()
+        self.declared.update(*[one.names for one in places.all(ast.Global, ast.Nonlocal)])
+        self.declared.update(one.name for one in places.all(ast.ExceptHandler) if one.name)
+        for one in places.all(ast.Delete):
+            if one.lineno > 0:
+                self.declared |= {x.id for x in one.targets if isinstance(x, ast.Name)}
+        kinds = (ast.For, ast.While, Round, Turn)
+        self.loops = sorted(number for kind in kinds for number, _ in places.found[kind])
 
     def run(self) -> None:
         """Rewrite the body."""
@@ -262,7 +243,7 @@ class _Branching:
                 for case in node.cases:
                     captured = frozenset(
                         name
-                        for one in ast.walk(case.pattern)
+                        for one in nodes_in(case.pattern)
                         if isinstance(one, ast.pattern)
                         for name in names_at(one)
                     )
@@ -281,8 +262,9 @@ class _Branching:
         if type(node).__name__ in ("Try", "TryStar"):
             return self.attempt(node, bound, depth)
         stored, unsure = names_of(node, bound)
-        is_computing = isinstance(node, (*COMPUTING, ast.FunctionDef)) and not suspends(node)
-        return _Block([node], bound | stored, stored, unsure, 0, False, is_computing)
+        is_computing = isinstance(node, (*COMPUTING, ast.FunctionDef))
+        is_computing = is_computing and not is_between(self.suspending, node.number, node.last)
+        return _Block([node], _with(bound, stored), stored, unsure, 0, False, is_computing)
 
     def other(
         self,
@@ -317,7 +299,7 @@ class _Branching:
         """Rewrite the body of a loop, which may run or not, after itself. One step of `for` can
         stand for all if it may."""
         stored, unsure = names_of(node, bound, is_deep=False)
-        inside = bound | stored if isinstance(node, ast.For) else bound
+        inside = _with(bound, stored) if isinstance(node, ast.For) else bound
         body = self.block(node.body, inside, depth + 1)
         other = self.block(node.orelse, bound, depth)
         place = _range([node])
@@ -482,10 +464,10 @@ class _Branching:
             steps.append(Way(is_left, leave, []))
         return [started, _attempted(steps, place, turns, carried, no_turns)]
 
-    def choice(self, node: ast.If, bound: frozenset[str], depth: int) -> _Block:
+    def choice(self, node: Any, bound: frozenset[str], depth: int) -> _Block:
         """Rewrite `if`, so that both sides can run if they may."""
         test_stored, test_unsure = names_of(node.test, bound)
-        bound |= test_stored
+        bound = _with(bound, test_stored)
         body = self.block(node.body, bound, depth)
         other = self.block(node.orelse, bound, depth)
         ranges = [_range(side) for side in (node.body, node.orelse)]
@@ -498,8 +480,9 @@ class _Branching:
         is_computing = body.is_computing and other.is_computing
         jumps = body.jumps or other.jumps
         may_fork = is_computing and not jumps and not is_plain(node.test)
-        writes = any(_writes(side) for side in (node.body, node.orelse))
-        if may_fork and depth + height + 2 <= MOST_BLOCKS and not suspends(node.test):
+        may_fork = may_fork and not is_between(self.suspending, node.number, node.number)
+        writes = any(is_between(self.writes, *side) for side in ranges)
+        if may_fork and depth + height + 2 <= MOST_BLOCKS:
             names = self.names(body, other, bound, after, ranges)
             if names is not None and (any(names) or writes):
                 statements = self.forked(node, *names)
@@ -588,13 +571,8 @@ def _names_in(target: ast.expr) -> frozenset[str] | None:
     return frozenset(one.id for one in parts if isinstance(one, ast.Name))
 
 
-def _writes(block: Sequence[ast.stmt]) -> bool:
-    """Return whether a block assigns to elements."""
-    return any(
-        isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)
-        for statement in block
-        for one in ast.walk(statement)
-    )
+def _with(bound: frozenset[str], names: frozenset[str]) -> frozenset[str]:
+    return bound if names <= bound else bound | names
 
 
 def _range(block: Sequence[Any]) -> tuple[int, int]:

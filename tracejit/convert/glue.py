@@ -23,6 +23,9 @@ UNSET: Any = ("\0unset",)
 """The value of a name that no step of a loop has bound yet."""
 
 
+_NOWHERE = ast.Pass(lineno=-1, col_offset=-1, end_lineno=-1, end_col_offset=-1)
+
+
 class Way(ast.If):
     """A test of a fork, which is no test of the user's."""
 
@@ -78,6 +81,11 @@ class Dead(ast.While):
     that it is a generator."""
 
 
+def nowhere(node: Any) -> Any:
+    """`node` at no place."""
+    return at(_NOWHERE, node)
+
+
 def load(place: Any, name: str) -> ast.Name:
     """A name that is read, at a place."""
     loaded: ast.Name = at(place, ast.Name(name, ast.Load()))
@@ -98,24 +106,27 @@ def constant(place: Any, value: Any) -> ast.Constant:
 
 def name_of(name: str, context: Any = None) -> ast.Name:
     """A name at no place."""
-    return ast.Name(name, context or ast.Load())
+    named: ast.Name = nowhere(ast.Name(name, context or ast.Load()))
+    return named
 
 
 def holds(name: str, value: Any) -> ast.Compare:
     """`name is value`."""
-    constant = ast.Constant(value)
-    return ast.Compare(name_of(name), [ast.Is()], [constant])
+    test: ast.Compare = nowhere(ast.Compare(name_of(name), [ast.Is()], [constant(_NOWHERE, value)]))
+    return test
 
 
 def differs(name: str, value: Any) -> ast.Compare:
     """`name is not value`."""
-    constant = ast.Constant(value)
-    return ast.Compare(name_of(name), [ast.IsNot()], [constant])
+    test = holds(name, value)
+    test.ops = [ast.IsNot()]
+    return test
 
 
 def way(fork: str, outcome: bool, body: list[ast.stmt]) -> Way:
     """`if fork is not outcome: ...`."""
-    return Way(differs(fork, outcome), body, [])
+    found: Way = nowhere(Way(differs(fork, outcome), body, []))
+    return found
 
 
 def called(place: Any, fork: str, method: str, names: Sequence[str] = ()) -> ast.Call:

@@ -9,7 +9,6 @@ A name that a loop is the first to bind is bound before it, and unbound after it
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -29,11 +28,13 @@ from tracejit.convert.glue import (
 )
 from tracejit.convert.scopes import (
     NONE,
+    Places,
+    is_between,
     mentioned_in,
     names_of,
     reads_unbound,
 )
-from tracejit.convert.syntax import at, operation
+from tracejit.convert.syntax import at, nodes_in, operation
 
 MOST_RETURNS = 7
 """Statements of one block that end early."""
@@ -51,16 +52,15 @@ SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await)
 class Lowering:
     """Statements in which a choice is a statement of its own, and ends of sides are no jumps."""
 
-    def __init__(self, node: ast.AST) -> None:
+    def __init__(self, places: Places) -> None:
         """Begin with no names of its own."""
         self.count = 0
-        self.mentioned = {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
-        for one in ast.walk(node):
-            if isinstance(one, ast.Global | ast.Nonlocal):
-                self.mentioned.update(one.names)
-        self.loops: list[set[str]] = []
+        self.places = places
+        self.declared = {one.arg for one in places.all(ast.arg)}
+        self.declared.update(*[one.names for one in places.all(ast.Global, ast.Nonlocal)])
+        self.open: list[tuple[Any, Any]] = []  # the first statement of each block, and this one
+        self.loops = 0
         self.attempts = 0
-        self.counts = Counter(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
 
     def name(self) -> str:
         """A new name that no function of the user's has."""
@@ -70,25 +70,19 @@ class Lowering:
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The statements of a block, lowered."""
         found: list[ast.stmt] = []
-        outer = {*self.mentioned}
         for statement in statements:
-            is_loop = isinstance(statement, ast.For | ast.While)
-            names = mentioned_in(statement)
-            before = {*self.mentioned}
-            if self.loops and is_loop:
-                self.mentioned |= self.loops[-1] - self.only_in(statement, names)
-            self.loops += [names] if is_loop else []
+            self.open.append((statements[0], statement))
             found += self.statement(statement)
-            if is_loop:
-                self.loops.pop()
-            self.mentioned = before | names
-        self.mentioned = outer
+            self.open.pop()
         return found
 
-    def only_in(self, statement: ast.stmt, names: set[str]) -> set[str]:
-        """The names that are mentioned in a statement alone."""
-        inside = Counter(one.id for one in ast.walk(statement) if isinstance(one, ast.Name))
-        return {name for name in names if inside[name] == self.counts[name]}
+    def is_mentioned(self, name: str) -> bool:
+        """Return whether a name is one of the function's before the statement that is lowered."""
+        return name in self.declared or any(
+            is_between(numbers.get(name, ()), first.number, this.number - 1)
+            for first, this in self.open
+            for numbers in (self.places.names, self.places.others)
+        )
 
     def statement(self, node: Any) -> list[ast.stmt]:
         """The statements in place of one."""
@@ -102,8 +96,10 @@ class Lowering:
                 | ast.AugAssign(target=ast.Name())
             ):
                 assigned: Any = node
+                if not _has_choices(assigned.value):
+                    return [node]
                 others = mentioned_in(assigned.value)
-                node.value = self.lifted(node.value, before)
+                assigned.value = self._lifted(assigned.value, before)
                 own = sorted(mentioned_in(assigned.value) - others)
                 is_over = isinstance(node, ast.Return)
                 return [*before, node, *([] if is_over else _let_go(own))]
@@ -112,9 +108,10 @@ class Lowering:
                 node.body, node.orelse = self.block(node.body), self.block(node.orelse)
                 return before + self.asked(node)
             case ast.For() | ast.While():
-                inside = Counter(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+                self.loops += 1
                 node.body, node.orelse = self.block(node.body), self.block(node.orelse)
-                return self.loop(node, inside)
+                self.loops -= 1
+                return self.loop(node)
             case ast.With() | ast.AsyncWith() | ast.AsyncFor() | ast.Try():
                 self.inside(node)
             case ast.Match():
@@ -124,7 +121,7 @@ class Lowering:
                 self.inside(node)
         return [*before, node]
 
-    def loop(self, node: Any, inside: Counter[str]) -> list[ast.stmt]:
+    def loop(self, node: Any) -> list[ast.stmt]:
         """A loop of whose body no step ends early; one over elements is not left, either."""
         self.end_steps(node, ast.Continue)
         written = node.body
@@ -160,7 +157,7 @@ class Lowering:
         node.orelse = [] if flags else node.orelse
         if node.orelse:
             return [node]
-        new = sorted(self.first_bound(node, inside)) if flags or isinstance(node, ast.While) else []
+        new = sorted(self.first_bound(node)) if flags or isinstance(node, ast.While) else []
         for name in new:
             unbound = ast.Constant(UNSET)
             target = ast.Name(name, ast.Store())
@@ -216,13 +213,18 @@ class Lowering:
         if any(jumps_by(one, jump) for one in node.body):
             node.body = without_jumps(node.body, jump, _nothing) or node.body
 
-    def first_bound(self, loop: Any, inside: Counter[str]) -> set[str]:
+    def first_bound(self, loop: Any) -> set[str]:
         """The names that a loop binds first, and others read after it."""
+        if self.loops or self.attempts:  # the loop around may have, a handler may see them
+            return set()
         parts = [*loop.body, loop.target] if isinstance(loop, ast.For) else loop.body
         stored = set[str]().union(*[names_of(part, NONE)[0] for part in parts])
-        stored = {name for name in stored - self.mentioned if name[0] != "."}
-        found: set[str] = {name for name in stored if inside[name] != self.counts[name]}
-        if self.attempts or not found:  # a handler may see them
+        found: set[str] = set()
+        for name in stored:
+            numbers = self.places.names.get(name, ())
+            if numbers and not loop.number <= numbers[0] <= numbers[-1] <= loop.last:
+                found |= NONE if self.is_mentioned(name) else {name}
+        if not found:
             return set()
         unsure = reads_unbound([loop], NONE)[0]
         return found - unsure
@@ -272,11 +274,7 @@ class Lowering:
 
     def lifted(self, node: Any, before: list[ast.stmt]) -> Any:
         """An expression without its choices, which statements `before` make."""
-        if not any(isinstance(one, ast.IfExp) for one in ast.walk(node)):
-            return node
-        if any(isinstance(one, (ast.NamedExpr, *SUSPENDING)) for one in ast.walk(node)):
-            return node
-        return self._lifted(node, before)
+        return self._lifted(node, before) if _has_choices(node) else node
 
     def _lifted(self, node: Any, before: list[ast.stmt]) -> Any:
         if isinstance(node, ast.IfExp):
@@ -314,7 +312,13 @@ def _let_go(names: Sequence[str]) -> list[ast.stmt]:
 
 
 def _assigns(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.NamedExpr) for one in ast.walk(node))
+    return any(isinstance(one, ast.NamedExpr) for one in nodes_in(node))
+
+
+def _has_choices(node: ast.AST) -> bool:
+    """Return whether an expression has choices, which statements can make."""
+    kinds = {type(one) for one in nodes_in(node)}
+    return ast.IfExp in kinds and kinds.isdisjoint((ast.NamedExpr, *SUSPENDING))
 
 
 def _evaluated(node: Any) -> list[tuple[Any, Any, Any]]:
@@ -478,4 +482,4 @@ def given_back() -> ast.stmt:
 
 def suspends(node: ast.AST) -> bool:
     """Return whether a function or statement hands over to its caller."""
-    return any(isinstance(one, SUSPENDING) for one in ast.walk(node))
+    return any(isinstance(one, SUSPENDING) for one in nodes_in(node))

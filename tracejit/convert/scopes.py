@@ -3,17 +3,89 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tracejit.convert.glue import Dead, Turn, constant
-from tracejit.convert.syntax import at
+from tracejit.convert.syntax import at, blocks_of, children_of, nodes_in
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 NONE = frozenset[str]()
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 COMPUTING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Pass, ast.Assert)
 Bound = tuple[frozenset[str], frozenset[str] | None]
+
+
+class Places:
+    """The nodes of a function by the statements that they are in.
+
+    Statements, handlers and cases are numbered in the order of the text: `number` is that of one,
+    and `last` that of the last inside it. `found` has the nodes of each kind, each with the number
+    of the statement that it is in; `names` has these numbers for each name that is read or
+    assigned, `others` for those of definitions, imports, handlers and patterns.
+    """
+
+    def __init__(self, node: Any) -> None:
+        """Number the statements of a function."""
+        self.found: dict[type[ast.AST], list[tuple[int, Any]]] = defaultdict(list)
+        self.names: dict[str, list[int]] = defaultdict(list)
+        self.others: dict[str, list[int]] = defaultdict(list)
+        count = 0
+        waiting: list[tuple[Any, bool]] = [(node, False)]
+        while waiting:
+            one, is_over = waiting.pop()
+            if is_over:
+                one.last = count
+                continue
+            count += 1
+            one.number = count
+            self._note(one, count)
+            waiting.append((one, True))
+            waiting += [(block, False) for block in reversed(blocks_of(one))]
+
+    def _note(self, node: Any, number: int) -> None:
+        """Note the nodes of a statement that are in no other."""
+        nodes = [node]
+        for one in nodes:  # which grows
+            kind = type(one)
+            self.found[kind].append((number, one))
+            if kind is ast.Name:
+                self.names[one.id].append(number)
+                continue
+            if kind in _NAMED:
+                for name in names_at(one):
+                    self.others[name].append(number)
+            nodes += children_of(one, is_head=one is node)
+
+    def all(self, *kinds: type[ast.AST]) -> list[Any]:
+        """The nodes of some kinds."""
+        return [one for kind in kinds for _, one in self.found.get(kind, ())]
+
+    def ends(self) -> dict[str, tuple[int, int]]:
+        """The first and the last number at which each name is."""
+        ends = {name: (numbers[0], numbers[-1]) for name, numbers in self.names.items()}
+        for name, numbers in self.others.items():
+            first, last = ends.get(name, (numbers[0], numbers[-1]))
+            ends[name] = min(first, numbers[0]), max(last, numbers[-1])
+        return ends
+
+
+def is_between(numbers: Sequence[int], first: int, last: int) -> bool:
+    """Return whether one of some numbers in order is in a range."""
+    index = bisect_left(numbers, first)
+    return index < len(numbers) and numbers[index] <= last
+
+
+_NAMED = frozenset(
+    kind
+    for kind in vars(ast).values()
+    if isinstance(kind, type)
+    and issubclass(kind, ast.AST)
+    and not {"name", "rest"}.isdisjoint(kind._fields)
+)
+"""The kinds of syntax, besides `Name`, that `names_at` finds names at."""
 
 
 def reads_unbound(block: Sequence[ast.stmt], bound: frozenset[str]) -> Bound:
@@ -89,13 +161,8 @@ def names_of(
             case ast.arg():
                 continue
         inside = is_own and not isinstance(one, SCOPES)
-        for field, value in ast.iter_fields(one):
-            is_block = field in ("body", "orelse", "finalbody", "handlers", "cases")
-            if is_block and not is_deep and one is node:
-                continue
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST):
-                    waiting.append((child, inside))
+        is_head = one is node and not is_deep
+        waiting += [(child, inside) for child in children_of(one, is_head)]
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         loaded.add(node.target.id)
     if isinstance(node, COMPREHENSIONS):
@@ -119,4 +186,4 @@ def names_at(node: Any) -> Iterator[str]:
 
 def mentioned_in(node: ast.AST) -> set[str]:
     """The names in a statement."""
-    return {name for one in ast.walk(node) for name in names_at(one)}
+    return {name for one in nodes_in(node) for name in names_at(one)}
