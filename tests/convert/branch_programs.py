@@ -4,8 +4,9 @@ logged; what they ask has a truth of its own."""
 
 from __future__ import annotations
 
-import random
 import textwrap
+
+from tests.convert.random_programs import Writer
 
 HEAD = """
 class Box:
@@ -50,16 +51,8 @@ TOTAL = 0
 NAMES = "abcdef"
 
 
-class Programs:
+class Programs(Writer):
     """A random program."""
-
-    def __init__(self, seed: int) -> None:
-        """Begin with a seed."""
-        self.random = random.Random(seed)
-        self.made = 0
-
-    def of(self, *choices: str) -> str:
-        return self.random.choice(choices)
 
     def test(self, depth: int = 1) -> str:
         """A condition."""

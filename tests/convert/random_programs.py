@@ -39,8 +39,8 @@ math.floor, math.gcd, math.hook = floor, gcd, note
 RAISED = ("ValueError(1)", "KeyError('k')", "note(ZeroDivisionError)")
 
 
-class Programs:
-    """A random program."""
+class Writer:
+    """What writes a random program."""
 
     def __init__(self, seed: int) -> None:
         """Begin with a seed."""
@@ -49,6 +49,10 @@ class Programs:
 
     def of(self, *choices: str) -> str:
         return self.random.choice(choices)
+
+
+class Programs(Writer):
+    """A random program."""
 
     def rarely(self) -> bool:
         return self.random.random() < 0.05

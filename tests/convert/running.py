@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 import textwrap
 import traceback
 import warnings
@@ -77,3 +78,23 @@ def without_columns(found: Any) -> Any:
     """An outcome by lines alone: in some tests Python 3.11 reports the columns of a comparison as
     those of its statement, where it is an operator's."""
     return found if isinstance(found, str) else (*found[:2], [place[:2] for place in found[2]])
+
+
+def lines_of(function: Callable[..., Any], argument: Any, filename: str) -> list[int]:
+    """The lines of a file that a call comes to, as a debugger sees them."""
+    lines: list[int] = []
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != filename:
+            return None
+        if event == "line":
+            lines.append(frame.f_lineno)
+        return trace
+
+    old = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        outcome(function, argument)
+    finally:
+        sys.settrace(old)
+    return lines

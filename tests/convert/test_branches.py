@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.convert.running import converted, define, outcome, without_columns
+from tests.convert.running import converted, define, lines_of, outcome, without_columns
 from tracejit.convert.branches import with_branches
 from tracejit.convert.converter import Converter
 from tracejit.convert.glue import UNBOUND
@@ -243,25 +243,6 @@ def test_a_side_that_fails_is_taken_back() -> None:
     assert new(3) == (2, 0)
     assert Both.count == before
     assert new(5) == (1, 3)
-
-
-def lines_of(function: Any, n: int, filename: str) -> list[int]:
-    lines: list[int] = []
-
-    def trace(frame: Any, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != filename:
-            return None
-        if event == "line":
-            lines.append(frame.f_lineno)
-        return trace
-
-    old = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        outcome(function, n)
-    finally:
-        sys.settrace(old)
-    return lines
 
 
 ON_LINES = {

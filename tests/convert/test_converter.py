@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.convert.running import calls, calls_and_reads, converted, define
+from tests.convert.running import calls, calls_and_reads, converted, define, lines_of
 from tracejit.convert.converter import Converter
 from tracejit.convert.exclusions import MARKED, as_is
 from tracejit.convert.operators import Operators
@@ -404,26 +404,7 @@ def assert_same_lines(text: str) -> None:
     filename = function.__code__.co_filename
     for make in (calls, calls_and_reads):
         new = converted(function, make())
-        assert lines_of(new, filename) == lines_of(function, filename)
-
-
-def lines_of(function: Any, filename: str) -> list[int]:
-    lines: list[int] = []
-
-    def trace(frame: Any, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != filename:
-            return None
-        if event == "line":
-            lines.append(frame.f_lineno)
-        return trace
-
-    old = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function(5)
-    finally:
-        sys.settrace(old)
-    return lines
+        assert lines_of(new, 5, filename) == lines_of(function, 5, filename)
 
 
 def test_generators_and_coroutines_stay_what_they_are() -> None:

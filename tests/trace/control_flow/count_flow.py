@@ -73,34 +73,34 @@ def count(chosen: list[str], limit: float) -> None:
     print(dict(total))
 
 
+DT = 1e-3
+
+
 def straight(p: Any, n: int) -> Any:
     """Thirty operations a step."""
-    y, v, dt = np.array([1.0, 0.5]), np.array([0.1, 0.2]), 1e-3
+    y, v = np.array([1.0, 0.5]), np.array([0.1, 0.2])
     for k in range(n):
-        t = k * dt
-        force = p[0] * y[::-1] + np.sin(p[1] * t) - 0.1 * v
-        half = y + 0.5 * dt * v
-        speed = v + 0.5 * dt * force
-        force = p[0] * half[::-1] + np.sin(p[1] * (t + dt)) - 0.1 * speed
-        y = y + dt * speed
-        v = v + dt * force
+        y, v = step(p, y, v, k * DT)
     return np.sum(y**2) + np.sum(v**2)
 
 
 def deciding(p: Any, n: int) -> Any:
     """Thirty operations a step, and an `if`."""
-    y, v, dt = np.array([1.0, 0.5]), np.array([0.1, 0.2]), 1e-3
+    y, v = np.array([1.0, 0.5]), np.array([0.1, 0.2])
     for k in range(n):
-        t = k * dt
-        force = p[0] * y[::-1] + np.sin(p[1] * t) - 0.1 * v
-        half = y + 0.5 * dt * v
-        speed = v + 0.5 * dt * force
-        force = p[0] * half[::-1] + np.sin(p[1] * (t + dt)) - 0.1 * speed
-        y = y + dt * speed
-        v = v + dt * force
+        y, v = step(p, y, v, k * DT)
         if y[0] > 2.0:
             y = 0.9 * y
     return np.sum(y**2) + np.sum(v**2)
+
+
+def step(p: Any, y: Any, v: Any, t: float) -> Any:
+    """The place and the speed a step later."""
+    force = p[0] * y[::-1] + np.sin(p[1] * t) - 0.1 * v
+    half = y + 0.5 * DT * v
+    speed = v + 0.5 * DT * force
+    force = p[0] * half[::-1] + np.sin(p[1] * (t + DT)) - 0.1 * speed
+    return y + DT * speed, v + DT * force
 
 
 LONG = {"straight": straight, "deciding": deciding}
