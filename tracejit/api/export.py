@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from tracejit.autodiff.request.request import Request, request_of
 from tracejit.specialise.callee import Form
 from tracejit.specialise.function import Function
 from tracejit.support.errors import TracejitError, fail
+from tracejit.support.imports import import_module
 from tracejit.trace.source import places
 
 
@@ -96,7 +96,7 @@ def export(
     TypeError: loss: x has to be an array of dtype float64 and shape (10, 3); it is: ndarray of dtype float64 and shape (12, 3)
     >>> folder.cleanup()
     """  # noqa: E501
-    exporter: Any = importlib.import_module("tracejit.exporting.exporter")
+    exporter: Any = import_module("tracejit.exporting.exporter")
 
     def made(f: Any, specs: Any, keywords: Any, name: str | None = None) -> Any:
         request = request_of("value_and_grad", argnums, argnames) if grad else Request()

@@ -7,8 +7,9 @@ that travel (`standalone`), and what a user asks of the cache (`listing`).
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from tracejit.support.imports import import_module
 
 if TYPE_CHECKING:
     from pathlib import Path

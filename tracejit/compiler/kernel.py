@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,6 +35,7 @@ from tracejit.support.errors import (
     without_frames,
 )
 from tracejit.support.garbage import collection_paused
+from tracejit.support.imports import import_module
 from tracejit.support.options import Options
 from tracejit.support.progress import stage
 from tracejit.targets.numpy.text.module import Module

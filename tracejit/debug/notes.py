@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from types import TracebackType
 from typing import Any
 
 from tracejit.debug.switch import SWITCH
+from tracejit.support.imports import import_module
 
 KERNELS = "tracejit.kernels."
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from types import FrameType, FunctionType
 from typing import Any, TypeVar, cast
 
+from tracejit.support.imports import import_module
 from tracejit.trace.guards.conditions import TEXT_OF_GUARD
 
 F = TypeVar("F", bound=Callable[..., object])

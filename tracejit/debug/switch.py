@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar, Token
-from importlib import import_module
 from threading import RLock
 from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 from weakref import ref
 
 from tracejit.debug import INSTRUMENTED
+from tracejit.support.imports import import_module
 
 STUB = "_tj_first_call"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+from tracejit.support.imports import import_module
 
 
 class Source(str):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from tracejit.ops.base.op import HANDLERS
+from tracejit.support.imports import import_module
 
 
 def handler_of(function: Any) -> Callable[..., Any] | None:

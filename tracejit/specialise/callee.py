@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from tracejit.autodiff.request.request import (
@@ -24,6 +23,7 @@ from tracejit.specialise.results import apart
 from tracejit.support.config import setting
 from tracejit.support.errors import TracejitError
 from tracejit.support.garbage import collection_eased, collection_paused
+from tracejit.support.imports import import_module
 from tracejit.support.options import Options
 from tracejit.support.words import identifier
 from tracejit.trace.arguments.free_dimensions import SeenShapes

@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from importlib import import_module
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
@@ -27,6 +26,7 @@ from tracejit.specialise.slow_path import SlowPath
 from tracejit.specialise.specialiser import Specialiser
 from tracejit.specialise.uncompiled import cause_of
 from tracejit.support.errors import TracejitError, fail
+from tracejit.support.imports import import_module
 from tracejit.support.options import Options, is_count, misfit, nearest
 from tracejit.trace.arguments.signature import Call, inside_method, is_no_spec
 from tracejit.trace.recording.decisions import Failed

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
 from tracejit.specialise.results import Finished
 from tracejit.specialise.trace_tree import RecordedCall, Trace, TraceTree
 from tracejit.support.config import setting
+from tracejit.support.imports import import_module
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.guards.access_paths import AccessPath
 from tracejit.trace.guards.conditions import Condition, Guards, ReadConditions

@@ -10,12 +10,12 @@ nobody does.
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from tracejit.support.config import TOPICS, setting
+from tracejit.support.imports import import_module
 
 # The handler to stderr and the former levels of the loggers that it serves, by topic.
 _written: dict[str, tuple[Any, int]] = {}
@@ -41,13 +41,13 @@ def log(topic: str, text: Callable[[], str]) -> None:
 
 
 def _level() -> int:
-    return int(importlib.import_module("logging").INFO)
+    return int(import_module("logging").INFO)
 
 
 def _logger(topic: str) -> Any:
     """The logger of a topic. Python's handler of last resort stays silent for all of them."""
     if not _loggers:
-        logging = importlib.import_module("logging")
+        logging = import_module("logging")
         logging.getLogger("tracejit").addHandler(logging.NullHandler())
         _loggers.update((each, logging.getLogger(f"tracejit.{each}")) for each in TOPICS)
     return _loggers[topic]
@@ -58,7 +58,7 @@ def _write_to_stderr(topics: tuple[str, ...]) -> None:
     for topic in TOPICS:
         logger = _logger(topic)
         if topic in topics and topic not in _written:
-            logging = importlib.import_module("logging")
+            logging = import_module("logging")
             handler = logging.StreamHandler()
             handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
             _written[topic] = handler, logger.level

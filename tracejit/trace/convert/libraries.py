@@ -12,7 +12,6 @@ import math
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from types import FunctionType
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from tracejit.ops.base.creation import as_array
 from tracejit.ops.base.op import HANDLERS
 from tracejit.support.errors import fail
+from tracejit.support.imports import import_module
 from tracejit.trace.convert.numbers import python_number
 from tracejit.trace.convert.rules import where_recorded
 from tracejit.trace.recording.numbers import origins_of

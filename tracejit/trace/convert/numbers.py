@@ -12,7 +12,6 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from tracejit.ops.elementwise.python_numbers import (
     python_complex_of_parts,
     python_round,
 )
+from tracejit.support.imports import import_module
 from tracejit.trace.convert.rules import RULES, rule
 from tracejit.trace.recording.variable import Variable
 from tracejit.trace.tensor.tensor import ROUTED, TENSORS, Tensor

@@ -16,7 +16,6 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -35,6 +34,7 @@ from tracejit.convert.exclusions import CONVERTED, Reason, is_never_converted
 from tracejit.convert.operators import LASTING, Operators
 from tracejit.ops.areas import handler_of
 from tracejit.ops.base.op import HANDLERS
+from tracejit.support.imports import import_module
 from tracejit.trace.convert import numbers as numbers  # whose rules are entered
 from tracejit.trace.convert.arrays import item, method_of_array, method_of_number, of_ufunc
 from tracejit.trace.convert.classes import lend_methods

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import FrameType, FunctionType
@@ -20,6 +19,7 @@ import numpy as np
 
 from tracejit.ops.base.op import HANDLERS
 from tracejit.support.errors import TracejitError, Where, fail
+from tracejit.support.imports import import_module
 from tracejit.trace.source import places
 from tracejit.trace.source.instead import OUTSIDE, TEXT, instead_of
 from tracejit.trace.tensor.writes import PLAIN, USE_NAMESPACE
