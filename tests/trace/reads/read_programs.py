@@ -1359,6 +1359,21 @@ a = V()
 def f(x): return x if a else x * 2
 --> n = 1
 --> n = False
+== attributes_that_are_missing
+class C: pass
+class D: pass
+c = C()
+def f(x):
+    if hasattr(c, 'a'): return x * c.a
+    if hasattr(D, 'd') or hasattr(D, 'e'): return x * 7.0
+    try: return x + c.b
+    except AttributeError: return x * getattr(c, 'k', 5.0)
+--> !c.u = 1
+--> c.k = 2.0
+--> c.b = 2.0
+--> c.a = 3.0
+--> del c.a
+--> D.e = 1
 == setter_of_a_property
 class P:
     def __init__(self): self._v, self.u = 1.0, 0

@@ -202,7 +202,7 @@ class Attributes(Notes):
             self.note(type(cls), IN_CLASS, "__getattr__", hook)
             return self.called(hook)(cls, word)
         if meta is MISSING:
-            self.add(cls, WithoutAttribute(word))
+            self.add(cls, WithoutAttribute(word), key=word)
             return getattr(cls, word)
         if type(meta) is FunctionType:
             self.note(type(cls), IN_CLASS, word, meta)
@@ -343,7 +343,7 @@ class Attributes(Notes):
         if self.is_made(o):
             self.note(type(o), IN_CLASS, word, MISSING)
         elif not self.wrote(o, word):
-            self.add(o, WithoutAttribute(word))
+            self.add(o, WithoutAttribute(word), key=word)
         return getattr(o, word)
 
     def _hooked(self, o: Any, word: str) -> Any:

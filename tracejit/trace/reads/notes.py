@@ -226,7 +226,8 @@ class Notes:
         return self.paths.get(id(holder)) or AccessPath(holder)
 
     def add(self, holder: Any, guard: Guard, step: PathStep | None = None, key: Any = None) -> None:
-        """Note that an object, or what a step from it leads to, passes a guard."""
+        """Note that an object, or what a step from it leads to, passes a guard: one of a kind for
+        each step and key, and without a step for each key."""
         path = self.path_of(holder)
         path = path if step is None else AccessPath(path, step, key)
         self.conditions.setdefault((id(holder), type(guard), step, key), Condition(path, guard))
