@@ -373,6 +373,26 @@ def test_nothing_is_left_of_a_side_that_is_given_up() -> None:
     assert seen == [1.0]
 
 
+def test_what_is_refused_on_a_side_is_refused_where_it_is_taken() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        if x[0] > 0.0:
+            y = np.ma.masked_where(x > 1.0, x).filled(0.0)
+        return y * 2.0
+
+    def g(x: Any) -> Any:
+        while x[0] > 0.0:
+            x = np.ma.masked_where(x > 1.0, x).filled(0.0) - 1.0
+        return x * 2.0
+
+    for function in (f, g):
+        compiled = tj.function(function)
+        for _ in range(2):
+            np.testing.assert_array_equal(compiled(DOWN), function(DOWN))
+            with pytest.raises(tj.TracejitError, match=r"np\.ma\.masked_where is not recorded"):
+                compiled(UP)
+
+
 def test_a_place_that_was_given_up_is_remembered() -> None:
     """Another call of the function does not try it again; other places in it are merged."""
     runs: list[int] = []

@@ -28,6 +28,7 @@ from tracejit.trace.control_flow.conditions import emit_condition
 from tracejit.trace.control_flow.loops import Side, take_out
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.reruns import CONDITION, GivenUp, Refused, RefusedLoop
+from tracejit.trace.source.refusals import forget_refusals, refused
 from tracejit.trace.structure.trees import flatten, map_tree, unflatten
 from tracejit.trace.tensor.memory import held_by
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
@@ -96,6 +97,7 @@ class Attempt:
         self.watch = watch
         self.place = place
         self.first = len(recording.graph.nodes)
+        self.refusals = refused()
         self.depth = recording.sides
         self.is_open = False
 
@@ -130,10 +132,11 @@ class Attempt:
         return self.watch.leave()
 
     def abandon(self) -> None:
-        """End, and take out all that was recorded."""
+        """End, and take out all that was recorded or refused."""
         if self.is_open:
             self.close()
         take_out(self.recording, self.first)
+        forget_refusals(self.refusals)
 
     def again(self) -> tuple[Any, ...]:
         """Give up: answer what the variables were before."""

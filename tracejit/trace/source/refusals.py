@@ -49,6 +49,17 @@ def none_caught(function: str) -> Iterator[None]:
         REFUSALS.raised = None
 
 
+def refused() -> int:
+    """The number of refusals so far."""
+    return len(REFUSALS.raised or ())
+
+
+def forget_refusals(count: int) -> None:
+    """Keep the first refusals alone: what met the others runs again, or not at all."""
+    if REFUSALS.raised is not None:
+        del REFUSALS.raised[count:]
+
+
 def _is_refusal(error: TracejitError) -> bool:
     """Return whether NumPy would have gone on: it raises, too, where a number is asked of an
     array."""
