@@ -619,7 +619,7 @@ def x_itemsize_x_nbytes_x(x: Any) -> Any:
     return x.itemsize * x.nbytes * x
 
 
-@idiom(X, refused="no rule")
+@idiom(X)
 def x_strides_0_x(x: Any) -> Any:
     return x.strides[0] * x
 
