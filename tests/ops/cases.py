@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -75,26 +77,32 @@ class Case:
         return any(cast(leaf, SINGLE) is not leaf for leaf in self.leaves)
 
 
-def read_tables() -> tuple[list[Case], dict[str, Exception]]:
-    """The samples of all areas, each drawn from the same seed, and the tables that could not be
+def read_tables() -> tuple[dict[str, list[Sample]], dict[str, Exception]]:
+    """The samples of each area, each drawn from the same seed, and the tables that could not be
     read."""
-    cases: list[Case] = []
+    tables: dict[str, list[Sample]] = {}
     broken: dict[str, Exception] = {}
-    numbers: Counter[str] = Counter()
     for path in sorted(Path(__file__).parent.glob("samples_*.py")):
         table._rng = np.random.default_rng(20)
         try:
-            samples = importlib.import_module(path.stem).SAMPLES
+            tables[path.stem] = importlib.import_module(path.stem).SAMPLES
         except Exception as error:
             broken[path.name] = error
-            continue
-        for sample in samples:
-            cases.append(Case(sample, numbers[sample.op]))
-            numbers[sample.op] += 1
-    return cases, broken
+    return tables, broken
 
 
-CASES, BROKEN = read_tables()
+def cases_of(tables: Iterable[list[Sample]]) -> list[Case]:
+    """The samples of all areas, numbered by op."""
+    numbers: Counter[str] = Counter()
+    cases: list[Case] = []
+    for sample in itertools.chain.from_iterable(tables):
+        cases.append(Case(sample, numbers[sample.op]))
+        numbers[sample.op] += 1
+    return cases
+
+
+TABLES, BROKEN = read_tables()
+CASES = cases_of(TABLES.values())
 CASES_OF: dict[str, list[Case]] = {}
 for _case in CASES:
     CASES_OF.setdefault(_case.sample.op, []).append(_case)
