@@ -166,7 +166,7 @@ DERIVATIVES: dict[str, Callable[[Callable[[Any], Any]], Callable[[Any], Any]]] =
 
 
 @pytest.mark.parametrize("derivative", DERIVATIVES)
-@pytest.mark.parametrize("program", some_by_day(PROGRAMS, 2), ids=lambda program: program.__name__)
+@pytest.mark.parametrize("program", some_by_day(PROGRAMS, 4), ids=lambda program: program.__name__)
 def test_is_what_plain_python_is(program: Callable[..., Any], derivative: str) -> None:
     found, expected = (
         DERIVATIVES[derivative](written(program, flow)) for flow in (AS_NODES, AS_PYTHON)

@@ -98,7 +98,7 @@ def points(count: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("on_tensors", [False, True])
 @pytest.mark.parametrize("python", [by_sign, by_error])
-@pytest.mark.parametrize("name", some_by_day(TRANSFORMS, 4))
+@pytest.mark.parametrize("name", some_by_day(TRANSFORMS, 6))
 def test_a_transform_answers_beyond_its_kernels(name: str, python: Any, on_tensors: bool) -> None:
     transform, expected = TRANSFORMS[name]
     f = tj.function(lambda x: python(x), max_paths=2)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import some_by_day
 from tests.support.compare import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
 
@@ -240,7 +241,9 @@ PROGRAMS = [
     a_callback_that_assigns,
     in_a_loop,
 ]
-EVERY_PROGRAM = pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+EVERY_PROGRAM = pytest.mark.parametrize(
+    "program", some_by_day(PROGRAMS, 2), ids=lambda f: f.__name__
+)
 
 
 @EVERY_PROGRAM

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.by_day import some_by_day
 from tests.convert.running import define
 from tests.support.compare import assert_same
 from tests.support.errors import outcome
@@ -274,7 +275,7 @@ def check(found: Any, expected: Any) -> None:
         assert (type(found), repr(found)) == (type(expected), repr(expected))
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some_by_day(PROGRAMS, 2))
 def test_numbers_are_pythons_and_numpys(name: str) -> None:
     function, numbers, x, kernels = PROGRAMS[name]
     compiled = tj.function(function, exact=True)

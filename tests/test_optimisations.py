@@ -505,7 +505,7 @@ def test_every_improvement_is_here() -> None:
     assert found == {row for table in TABLES.values() for row in table}
 
 
-@pytest.mark.parametrize("name", some_by_day(OPTIMISATIONS, 2))
+@pytest.mark.parametrize("name", some_by_day(OPTIMISATIONS, 4))
 def test_alone(name: str) -> None:
     check([name], by_day(2, 6), OPTIMISATIONS[name].least)
 

@@ -73,7 +73,7 @@ def noted_calls_of_python(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return calls
 
 
-@pytest.mark.parametrize("name", some_by_day(SCENES, 3))
+@pytest.mark.parametrize("name", some_by_day(SCENES, 5))
 def test_a_recorded_program_goes_as_under_python(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -283,7 +283,7 @@ BINARY: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", some_by_day(BINARY, 2))
+@pytest.mark.parametrize("name", some_by_day(BINARY, 4))
 @pytest.mark.parametrize("first", OPERANDS)
 def test_operands_of_every_pair_of_kinds(name: str, first: str) -> None:
     for y in OPERANDS.values():
@@ -370,7 +370,7 @@ def checked(x: Any) -> Any:
     return np.sum(x**3)
 
 
-@pytest.mark.parametrize("name", some_by_day(FUNCTIONS, 2))
+@pytest.mark.parametrize("name", some_by_day(FUNCTIONS, 4))
 def test_functions(name: str) -> None:
     f, args = FUNCTIONS[name]
     tj.check_grads(f, args, order=2 if "moduli" not in name else 1)

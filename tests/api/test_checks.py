@@ -81,7 +81,7 @@ RIGHT: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", some_by_day(RIGHT, 2), ids=str)
+@pytest.mark.parametrize("case", some_by_day(RIGHT, 4), ids=str)
 def test_right_derivatives_pass(case: str) -> None:
     f, args = RIGHT[case]
     tj.check_grads(f, args)

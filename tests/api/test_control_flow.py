@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.by_day import some_by_day
+from tests.by_day import by_day, some_by_day
 
 R = np.random.default_rng(0)
 X = R.normal(size=4)
@@ -273,7 +273,7 @@ def direction(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("derive", FIRST | SECOND)
-@pytest.mark.parametrize("name", some_by_day(PROGRAMS, 2))
+@pytest.mark.parametrize("name", some_by_day(PROGRAMS, 3))
 def test_is_what_plain_python_is(name: str, derive: str) -> None:
     f, plain, arguments = PROGRAMS[name]
     for x, *others in arguments:
@@ -493,7 +493,7 @@ def network(x: Any, w: Any, **options: Any) -> Any:
     [{name: n} for name in ("unroll", "checkpoint") for n in (True, 1, 2, 3, 11, 20)],
     ids=repr,
 )
-@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("reverse", by_day([True], [False, True]))
 def test_rounds_and_segments_change_nothing(options: dict[str, Any], reverse: bool) -> None:
     x = R.normal(size=(11, 4))
     expected = tj.value_and_grad(lambda x, w: network(x, w, reverse=reverse), argnums=(0, 1))(x, W)

@@ -1,12 +1,16 @@
 """Where the cache is, and how large it may become, by the environment."""
 
+import os
 import sys
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.cached import posix
-from tests.support.processes import python
+from tests.support.processes import in_child
 from tracejit.cache.settings import DEFAULT_BYTES, CacheWarning, default_path, size_limit
 
 RELATIVE = "TRACEJIT_CACHE_RELATIVE"
@@ -86,24 +90,25 @@ def test_a_relative_home_is_refused(monkeypatch):
         {"TRACEJIT_CACHE_DIR": "~nobody-of-that-name/chosen"},
     ],
 )
-def test_a_function_runs_in_a_folder_that_was_removed(tmp_path, environment):
-    script = """
-        import os, sys, warnings
-        import numpy as np
-        import tracejit as tj
-        os.rmdir(sys.argv[1])
+def test_a_function_runs_in_a_folder_that_was_removed(tmp_path, monkeypatch, environment):
+    """In a child, which is left there."""
+
+    def said():
+        os.chdir(gone)
+        gone.rmdir()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for size in (2, 3):
                 assert tj.function(lambda x: x * 2.0)(np.ones(size)).sum() == 2 * size
-        print(*(warning.message for warning in caught), sep="\\n")
-    """
+        return [str(warning.message) for warning in caught]
+
     gone = tmp_path / "gone"
     gone.mkdir()
-    printed = python(script, str(gone), cwd=gone, TRACEJIT_CACHE="1", **environment)
-    said = printed.strip().splitlines()
-    assert len(said) == (0 if "nobody" in environment["TRACEJIT_CACHE_DIR"] else 1)
-    assert all(line.startswith("kernels are kept in memory: ") for line in said)
+    for name, value in {"TRACEJIT_CACHE": "1", **environment}.items():
+        monkeypatch.setenv(name, value)
+    lines = in_child(said)
+    assert len(lines) == (0 if "nobody" in environment["TRACEJIT_CACHE_DIR"] else 1)
+    assert all(line.startswith("kernels are kept in memory: ") for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def check(text: str) -> None:
         assert log == effects, text
 
 
-@pytest.mark.parametrize("seed", range(by_day(40, 400)))
+@pytest.mark.parametrize("seed", range(by_day(20, 400)))
 def test_random_programs(seed: int) -> None:
     check(branch_program(seed))
 

@@ -129,7 +129,7 @@ def f(x):
 SINCE = {"starred index": (3, 11)}
 
 
-@pytest.mark.parametrize("position", some_by_day(POSITIONS, 2))
+@pytest.mark.parametrize("position", some_by_day(POSITIONS, 4))
 def test_each_construct_in_each_position(position: str) -> None:
     for construct, expression in CONSTRUCTS.items():
         if sys.version_info < SINCE.get(construct, (3, 10)):

@@ -8,7 +8,7 @@ from tests.by_day import by_day
 from tests.sharding.random_programs import wrongs
 
 
-@pytest.mark.parametrize("seed", range(by_day(10, 60)))
+@pytest.mark.parametrize("seed", range(by_day(5, 60)))
 def test_blocks_compute_what_the_whole_computes(seed: int) -> None:
     assert [str(one) for one in wrongs(seed)] == []
 

@@ -53,7 +53,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 # Words in every place
 
 
-@pytest.mark.parametrize("number", some_by_day(range(len(PLACES)), 3))
+@pytest.mark.parametrize("number", some_by_day(range(len(PLACES)), 6))
 def test_a_word_that_is_code_does_not_run(number: int) -> None:
     """Half of the words in each place, the other half in the next."""
     place, words = list(PLACES)[number], CODE[number % 2 :: 2]
@@ -66,7 +66,7 @@ def test_no_word_that_is_code_runs(place: str) -> None:
     assert sum(check(place, word) for word in CODE) > len(CODE) / 2
 
 
-@pytest.mark.parametrize("number", some_by_day(range(len(PLACES)), 3))
+@pytest.mark.parametrize("number", some_by_day(range(len(PLACES)), 6))
 def test_nasty_words_change_nothing(number: int) -> None:
     place = list(PLACES)[number]
     words = [*NAMES, *TEXTS][number % 9 :: 9]
@@ -139,7 +139,7 @@ def test_a_string_puts_nothing_into_a_template() -> None:
 # Names
 
 
-@settings(max_examples=by_day(100, 500))
+@settings(max_examples=by_day(50, 500))
 @given(WORDS)
 def test_an_identifier_is_a_name(word: str) -> None:
     made = identifier(word)
@@ -186,7 +186,7 @@ def test_what_is_no_name(word: str) -> None:
 # Texts
 
 
-@settings(max_examples=by_day(100, 500))
+@settings(max_examples=by_day(50, 500))
 @given(WORDS)
 def test_printed_text_is_one_line_that_is_seen(word: str) -> None:
     text = printable(word)
@@ -197,7 +197,7 @@ def test_printed_text_is_one_line_that_is_seen(word: str) -> None:
     assert visible(word).isprintable()
 
 
-@settings(max_examples=by_day(100, 500))
+@settings(max_examples=by_day(50, 500))
 @given(WORDS)
 def test_a_docstring_and_a_literal_hold_what_was_put_in(word: str) -> None:
     text = printable(word)

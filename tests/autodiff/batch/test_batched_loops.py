@@ -151,7 +151,7 @@ def _agree(answers: Any, expected: Any) -> None:
 
 
 @each_row("transform", OF_A_BATCH)
-@each_row("name", some_by_day(PROGRAMS, 2))
+@each_row("name", some_by_day(PROGRAMS, 4))
 def test_a_batch_of_loops(name: str, transform: str) -> None:
     program, args = PROGRAMS[name]
     of = OF_A_BATCH[transform]
@@ -161,7 +161,7 @@ def test_a_batch_of_loops(name: str, transform: str) -> None:
 
 
 @pytest.mark.parametrize("transform", OF_ONE)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some_by_day(PROGRAMS, 2))
 def test_derivatives_by_batches(name: str, transform: str) -> None:
     program, args = PROGRAMS[name]
     of, one = OF_ONE[transform], [arg[0] for arg in args]

@@ -85,7 +85,7 @@ BY_DAY = [
 ]
 
 
-@pytest.mark.parametrize(("name", "transform"), some_by_day(BY_DAY, 3))
+@pytest.mark.parametrize(("name", "transform"), some_by_day(BY_DAY, 5))
 def test_loops_have_the_derivatives_of_unrolled_programs(name: str, transform: str) -> None:
     check_derivatives(name, transform)
 

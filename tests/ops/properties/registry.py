@@ -33,7 +33,7 @@ class Property:
 
     One of `every` so many samples is checked by day, chosen by name, and the others by night; all
     by night where `every` is 0. The first sample of an op is checked by day besides, where `every`
-    is `OFTEN` or less, and otherwise that of every second op.
+    is `OFTEN` or less, and otherwise that of every third op.
     """
 
     check: Callable[[Case], None]
@@ -78,7 +78,7 @@ class Property:
     def _is_chosen(self, number: int, case: Case) -> bool:
         """Choose by name, so that samples of an op are checked for one property or another."""
         chosen = zlib.crc32(f"{self.name} {case.name}".encode())
-        always = number < ALWAYS and (self.every <= OFTEN or chosen % 2 == 0)
+        always = number < ALWAYS and (self.every <= OFTEN or chosen % 3 == 0)
         return bool(self.every) and (always or chosen % self.every == 0)
 
 

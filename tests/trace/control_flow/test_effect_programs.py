@@ -20,12 +20,12 @@ def check(seed: int, text: str) -> None:
     assert not problem, f"{problem}\n{text}"
 
 
-@pytest.mark.parametrize("statement", some_by_day(EFFECTS, 2))
+@pytest.mark.parametrize("statement", some_by_day(EFFECTS, 3))
 def test_a_step_with_an_effect_is_pythons(statement: str) -> None:
     check(1, one_statement(statement))
 
 
-@pytest.mark.parametrize("statement", some_by_day(NUMBERS, 2))
+@pytest.mark.parametrize("statement", some_by_day(NUMBERS, 3))
 def test_a_step_that_computes_is_pythons(statement: str) -> None:
     check(1, one_statement(statement))
 

@@ -14,7 +14,7 @@ from tests.by_day import some_by_day
 from tests.trace.control_flow.random_flow import HEAD, Writer, flow_differs
 
 
-@pytest.mark.parametrize("seed", some_by_day([*range(60), *range(64, 76)], 3))
+@pytest.mark.parametrize("seed", some_by_day([*range(60), *range(64, 76)], 5))
 def test_random_programs_with_control_flow(seed: int) -> None:
     problem = flow_differs(seed)
     assert not problem, f"{problem}\n{Writer(seed).program()}"

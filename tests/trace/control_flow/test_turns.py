@@ -371,7 +371,7 @@ def test_one_recording_serves_every_number_of_trips(f: Callable[[Any], Any]) -> 
         assert "raise BranchNotRecorded(" not in kernel.source
 
 
-@pytest.mark.parametrize("f", ONCE, ids=name_of)
+@pytest.mark.parametrize("f", some_by_day(ONCE), ids=name_of)
 def test_forward_mode(f: Callable[[Any], Any]) -> None:
     for number in NUMBERS[: by_day(2, 4)]:
         value, tangent = tj.jvp(f, (number,), (1.0,))

@@ -17,7 +17,7 @@ pytest.importorskip("scipy")
 ROWS = {row.name: row for kind in TABLES for several in rows(kind).values() for row in several}
 
 
-@pytest.mark.parametrize("name", some_by_day(sorted(ROWS), 8))
+@pytest.mark.parametrize("name", some_by_day(sorted(ROWS), 12))
 def test_a_row_works_or_is_refused_for_its_reason(name: str) -> None:
     row: Row = ROWS[name]
     verdict = judge(row)
