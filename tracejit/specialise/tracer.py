@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import nullcontext
 from typing import Any
 
 from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
-from tracejit.ir.graph import Value
+from tracejit.ir.graph import Node, Value
 from tracejit.ir.step_sizes import NotForAllSteps
+from tracejit.ir.subgraph import bodies_of, every_node
 from tracejit.ops.control.branches import ENSURE, may_raise, raises_in_python
 from tracejit.passes.framework.dce import needed_nodes
 from tracejit.runtime.dispatch import numpy_generator
@@ -372,13 +373,52 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
     it; but not for the one element that stands for a batch."""
     read = [*outputs, *[value for event in recording.events for value in event.values]]
     needed = set(needed_nodes(recording.graph.nodes, read))
+    live = {*read, *[value for node in needed for value in node.operands]}
+    nodes = recording.graph.nodes[: recording.forward]
+    partly = {  # the conditions and loops of whose results each is computed where it is read
+        node for node in nodes if any(bodies_of(node)) and not live.issuperset(node.results)
+    }
     of_one = set(recording.decisions.prefix.unknown)
-    for node in recording.graph.nodes[: recording.forward]:
+    raising: set[Value] = set()
+    for node in nodes:
+        if partly and _raises([node], raising):
+            raising.update(_results_that_raise(node, raising))
         if not of_one.isdisjoint(node.operands):
             of_one.update(node.results)
-        elif node not in needed and (may_raise(node) or raises_in_python(node)):
+            continue
+        kept: Sequence[Value] = ()
+        if node in partly:
+            kept = [one for one in node.results if one in raising and one not in live]
+        elif node not in needed and _raises([node]):
+            kept = node.results[:1]
+        for one in kept:
             with recording.at(node.where):
-                ENSURE(Tensor(node.results[0], recording))
+                ENSURE(Tensor(one, recording))
+
+
+def _raises(nodes: Sequence[Node], raising: Set[Value] = frozenset()) -> bool:
+    """Return whether nodes may raise in the user's program, or read what is `raising`."""
+    return any(
+        may_raise(one) or raises_in_python(one) or not raising.isdisjoint(one.operands)
+        for one in every_node(nodes)
+    )
+
+
+def _results_that_raise(node: Node, raising: Set[Value]) -> list[Value]:
+    """The results of a node that depend on what may raise: of a condition those that a side
+    computes so."""
+    bodies = [body for _, body in bodies_of(node)]
+    if not bodies or any(len(body.outputs) != len(node.results) for body in bodies):
+        return [*node.results]
+    return [
+        result
+        for number, result in enumerate(node.results)
+        if any(
+            body.outputs[number] in raising
+            or _raises(needed_nodes(body.nodes, [body.outputs[number]]), raising)
+            for body in bodies
+        )
+    ]
 
 
 def takes_gradients(python: Callable[..., Any], call: Call) -> bool:

@@ -393,6 +393,25 @@ def test_what_is_refused_on_a_side_is_refused_where_it_is_taken() -> None:
                 compiled(UP)
 
 
+def test_an_error_is_raised_where_conditions_merge_what_nobody_reads() -> None:
+    def f(x: Any) -> Any:
+        s, k = 1.5, 0
+        for k in range(3):  # noqa: B007
+            s = s + np.linalg.inv(np.eye(2) * (x > 1.0))[0, 0]
+            x = x / 2.0
+            if x < 1.0:
+                break
+        if x < 0.6:
+            s = s + np.sin(x)
+        return k, x
+
+    compiled = tj.function(f)
+    for x in (3.0, 5.0, 1.5, 1.1):
+        assert compiled(x) == f(x)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        compiled(0.7)
+
+
 def test_a_place_that_was_given_up_is_remembered() -> None:
     """Another call of the function does not try it again; other places in it are merged."""
     runs: list[int] = []
