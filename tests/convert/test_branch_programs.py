@@ -92,6 +92,18 @@ PROGRAMS = {
                 log.append('step')
                 if x > 5: break
     """,
+    "an annotation alone binds nothing": """
+        def f(x):
+            y: float
+            if x > 1:
+                y = x * 2
+            else:
+                y = x
+            z: int
+            for k in range(2):
+                z = k
+            return y, z
+    """,
     "a name that is read before any step has bound it": """
         def f(x):
             for k in range(2):

@@ -57,8 +57,8 @@ from tracejit.convert.glue import (
     holds,
     load,
     name_of,
-    released,
     nowhere,
+    released,
     store,
     way,
 )
@@ -128,7 +128,8 @@ def _place_nowhere(node: ast.AST) -> None:
 
 def _may_be_rewritten(node: Any, places: Places) -> bool:
     """Return whether a function has statements to rewrite, and cannot see that they are."""
-    if not places.all(ast.If, ast.IfExp, ast.While, ast.For) or not _FRAMES.isdisjoint(places.names):
+    has_choice = bool(places.all(ast.If, ast.IfExp, ast.While, ast.For))
+    if not has_choice or not _FRAMES.isdisjoint(places.names):
         return False
     for one in places.all(ast.Compare):
         for op, other in zip(one.ops, one.comparators, strict=True):

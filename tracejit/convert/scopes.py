@@ -138,6 +138,8 @@ def names_of(
     while waiting:
         one, is_own = waiting.pop()
         match one:
+            case ast.AnnAssign(target=ast.Name(), value=None):
+                continue  # which binds nothing
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()) if is_own:
                 stored.add(name)
             case ast.Name(id=name):
