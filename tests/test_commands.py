@@ -17,6 +17,7 @@ COMMANDS = ("demo", "test", "lint", "docs")
 WITHOUT_NETWORK = """#!/bin/sh
 case "$*" in
     *"pip "*install*) echo "no such index" >&2; exit 1 ;;
+    *"-m pip --version") exit 0 ;;
     *) exec {python} "$@" ;;
 esac
 """
