@@ -1,4 +1,5 @@
-"""Statements `if`, rewritten so that both sides can run, one after the other, in the user's frame.
+"""Statements `if` and `for`, rewritten so that both sides of the one can run, one after the other,
+and one step of the other for all, in the user's frame.
 
 `if test: A else: B`, which assign `x`, becomes
 
@@ -22,6 +23,26 @@
 which A runs, then B, from what `x` was before. Where a side cannot run for both, the fork catches
 what it raises, and Python takes one side. What is added has no line, so debuggers, coverage and
 tracebacks see the user's statements alone.
+
+`for x in xs: A`, which assigns `y`, becomes
+
+    .i2 = xs
+    .w2 = rounds(.i2, where, 2, ..., y)
+    while True:
+        try:
+            for x in .i2 if .w2 is None else .w2:
+                if .w2 is not None:
+                    (y,) = .w2.begin()
+                A
+                if .w2 is not None:
+                    (y,) = .w2.turned(y)
+            break
+        except () if .w2 is None else .w2.errors:
+            (y,) = .w2.again()
+            .w2 = .w2.outcome()
+
+`rounds` answers None, and Python goes over the elements; or an object that gives one element for
+all, with a `y` that stands for what each step begins with.
 
 Two kinds of syntax become such statements first: `x = a if test else b`, and `continue` or `return`
 at the end of a side, after which the rest moves into the other side. `and`, `or`, `not` and chains
