@@ -204,6 +204,16 @@ def last_read(x: Any, a: Any) -> Any:
     return np.sum(out)
 
 
+def numbers_appended(x: Any, a: Any) -> Any:
+    t, times, counts, values = 0.0, [], [], []
+    for i, v in enumerate(x):
+        t = t + 0.1
+        times.append(t)
+        counts.append(i * 2)
+        values.append(v * a * t)
+    return np.sum(np.array(times) * np.array(values)) + counts[3] * times[-1] + sum(counts)
+
+
 def rows_of_rows(x: Any, a: Any) -> Any:
     rows = []
     for i in range(6):
@@ -215,7 +225,8 @@ def rows_of_rows(x: Any, a: Any) -> Any:
 
 
 LOOPS = [
-    appended, trajectory, pairs_appended, last_read, rows_of_rows,
+    appended, trajectory, pairs_appended, last_read, numbers_appended,
+    rows_of_rows,
     recurrence, elements, filled, from_the_end, gathered, backwards, left, returned, skipped,
     several, of_numbers, of_constants, rows, variables_after, nested, triangle, closures,
 ]  # fmt: skip
@@ -316,6 +327,18 @@ def test_any_size_after_the_second(f: Callable[..., Any]) -> None:
         by_a = slope(lambda t: f(X[:n], 0.5 + t))  # noqa: B023
         np.testing.assert_allclose(a_bar, by_a, rtol=1e-6, atol=1e-8)
     assert step.tracing_count == 2
+
+
+def test_elements_that_are_numbered_from_a_recorded_number_on() -> None:
+    def numbered(x: Any, n: Any) -> Any:
+        total = 0.0
+        for i, v in enumerate(x, n):
+            total = total + i * v
+        return total
+
+    compiled = tj.function(numbered)
+    for n in (1, 3, 5):
+        np.testing.assert_allclose(compiled(X, n), numbered(X, n), rtol=1e-12)
 
 
 def test_a_variable_that_no_step_has_bound() -> None:

@@ -31,6 +31,7 @@ from tracejit.ops.base.creation import (
 )
 from tracejit.ops.base.infer import broadcast_shapes, normalize_axis, slice_length, strict_axis
 from tracejit.ops.base.op import Op, answer, defop
+from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.ops.indexing import batched_indices, index_axes
 from tracejit.ops.indexing.index_text import added, assigned, index_text, slice_update, taken
 
@@ -358,8 +359,10 @@ def rows_of(values: Sequence[Value]) -> list[Rows]:
 
 
 def _row_of(value: Value) -> tuple[Value | None, int]:
-    """The array that a value is one row of, and which."""
+    """The array that a value is one row of, and which; an element may be a number of Python's."""
     node = value.node
+    if node is not None and node.op in CONVERSIONS.values():
+        node = node.operands[0].node
     if node is None or node.op is not getitem or len(node.operands) > 1:
         return None, 0
     index = node.params["index"]

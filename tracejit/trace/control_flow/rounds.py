@@ -16,8 +16,9 @@ import numpy as np
 from tracejit.convert.glue import UNBOUND, UNSET
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Node, Value
-from tracejit.ir.types import ArrayType
-from tracejit.ops.control.control_flow import element_type, stacked_type
+from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ops.control.control_flow import element_type
+from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.support.cost_model import costs
 from tracejit.trace.control_flow.elements import Elements, exhaust
 from tracejit.trace.control_flow.forks import Watch, is_leaf, is_unbound
@@ -156,7 +157,7 @@ class Rounds(Turns):
         return [value for one in self.appended.values() for value in self.row_of(one)]
 
     def row_of(self, appended: Any) -> list[Value]:
-        """The values in what is appended: arrays and numbers of NumPy's that nothing writes to."""
+        """The values in what is appended: numbers, and arrays that nothing writes to."""
         leaves = flatten(appended)[0]
         if not leaves or not all(map(is_leaf, leaves)):
             raise Refused("it appends an object to a list")
@@ -164,11 +165,9 @@ class Rounds(Turns):
         written = self.recording.side_writes[-1].values()
         held = {value for tensor, former, _ in written for value in (former, *held_by(tensor))}
         for leaf, value in zip(leaves, values, strict=True):
-            if (
-                value in self.recording.mixed
-                or element_type(stacked_type(value.type, self.elements.count)) is not value.type
-            ):
-                raise Refused("it appends a number of Python's to a list")
+            is_zero_d = value.type.form == "array" and not value.type.shape
+            if value in self.recording.mixed or is_zero_d:
+                raise Refused("it appends a number of several types to a list")
             if type(leaf) in TENSORS and not held.isdisjoint(held_by(leaf)):
                 raise Refused("it appends an array that it writes to")
         return values
@@ -181,9 +180,9 @@ class Rounds(Turns):
         for key, value in self.appended.items():
             leaves, structure = flatten(value)
             merged.update(*[held_by(one) for one in leaves if type(one) in TENSORS and one.shape])
-            columns = [next(remaining) for _ in leaves]
+            columns = [_column(self.recording.lift(one).type, next(remaining)) for one in leaves]
             self.lists[key] += [
-                unflatten(structure, [column[t] for column in columns])
+                unflatten(structure, [element(t) for element in columns])
                 for t in range(self.elements.count)
             ]
 
@@ -267,3 +266,11 @@ class Rounds(Turns):
         test = Side(take_out(recording, start), [goes_on._value])
         inputs = LoopInputs(carried, [], step_number(recording)._value)
         return emit_while(recording, name, inputs, test, step, initial, counted=self.number)
+
+
+def _column(type: ArrayType, stacked: Any) -> Callable[[int], Any]:
+    """The function that takes the element of a step, of a type, of what is stacked."""
+    if type.form != "weak":
+        return lambda t: stacked[t]
+    convert = CONVERSIONS[PYTHON_TYPES[type.dtype.kind]]
+    return lambda t: convert(stacked[t])

@@ -216,7 +216,8 @@ def _over(builtin: Callable[..., Any], is_deep: bool = False) -> Any:
             if isinstance(one, CONTAINERS) or (is_choice and "key" not in kwargs):
                 reads.hand(one, holds_recorded(args))
         is_called = builtin is iter and len(args) > 1
-        several = 0 if is_choice or is_called else 1 if builtin is sum else len(args)
+        is_first = builtin in (sum, enumerate)
+        several = 0 if is_choice or is_called else 1 if is_first else len(args)
         given = [reads.iterate(one, 1) for one in args[:several]] + [*args[several:]]
         for one in args if builtin in (list, tuple) else ():
             if reads.special(one, "__len__") is not None:  # Python asks for a hint
