@@ -391,8 +391,8 @@ ERRORS: dict[str, Row] = {
     "size-needed": Row(
         ValueNeededError,
         "dimension {axis} of {name} is None in its TensorSpec, but {function} needs the number.",
-        "without a call there is none; len(x), range(n) and np.arange(n) ask for it.",
-        "give the size in the TensorSpec, or write x.shape[{axis}], -1, reductions and *_like.",
+        "without a call there is none; [0] * n, np.split(x, n) and a key ask for it.",
+        "give the size in the TensorSpec, or write array operations instead.",
     ),
     "sharding": Row(
         UnsupportedError,
@@ -405,8 +405,8 @@ ERRORS: dict[str, Row] = {
         ValueNeededError,
         "{function} needs the number of rows, {rows}, or an array of so many.",
         "every block has some of the rows, and what is computed must be right for any number.",
-        "write x.shape[0] for len(x), np.arange and *_like; pass arrays of {rows} rows as Dask "
-        "arrays with the same chunks.",
+        "write array operations and *_like; pass arrays of {rows} rows as Dask arrays with the "
+        "same chunks.",
     ),
     "rows-effect": Row(
         UnsupportedError,
