@@ -399,7 +399,8 @@ class _Branching:
         )
         started.append(at(place, ast.Assign([store(place, rounds)], asked)))
         no_rounds, some_rounds = holds(rounds, None), differs(rounds, None)
-        node.iter = at(place, Origin(no_rounds, load(place, iterable), load(place, rounds)))
+        test = at(place, ast.Compare(load(place, rounds), [ast.Is()], [constant(place, None)]))
+        node.iter = at(place, Origin(test, load(place, iterable), load(place, rounds)))
         names = [*carried, *new]
         begin = given_by(place, rounds, "begin", carried, is_asked=False)
         turned = given_by(place, rounds, "turned", names)
@@ -412,6 +413,7 @@ class _Branching:
             Way(some_rounds, [turned], []),
         ]
         steps = _attempted([node, ast.Break()], place, rounds, carried, no_rounds)
+        at(place, steps.body[0])  # debuggers see one line from the iterable on
         return [*started, at(place, steps), released([iterable, rounds])]
 
     def turn(self, node: Turn, bound: frozenset[str], depth: int) -> _Block:
@@ -574,7 +576,7 @@ class _Branching:
 
 def _attempted(
     steps: list[ast.stmt], place: Any, fork: str, carried: Sequence[str], is_plain: ast.expr
-) -> ast.stmt:
+) -> Again:
     """Statements that run again as Python runs them where a fork or loop gives up what it carries,
     unless it `is_plain`."""
     before = [given_by(place, fork, "again", carried, is_asked=False)] if carried else []

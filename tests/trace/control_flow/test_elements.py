@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from tracejit.trace.control_flow.elements import (
     ENDLESS,
     Made,
+    Numbers,
     RecordedRange,
     ReversedRange,
     elements_of,
@@ -94,7 +94,7 @@ def test_a_strict_zip_of_other_lengths_raises() -> None:
 
 
 def test_numbers_without_end() -> None:
-    found = elements_of(itertools.count(2), {})
+    found = elements_of(Numbers(2), {})
     assert found is not None
     assert found.count == ENDLESS
     assert found.element(3, iter(())) == 5

@@ -7,7 +7,6 @@ iterator that `zip`, `enumerate` or `reversed` has made counts as what these wer
 from __future__ import annotations
 
 import inspect
-import itertools
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +28,13 @@ WHOLE = frozenset((range, list, tuple, int, np.ndarray, zip, enumerate, *TENSORS
 
 
 ENDLESS = sys.maxsize
-"""The number of elements of `itertools.count`."""
+"""The number of elements of `Numbers`."""
+
+
+class Numbers(NamedTuple):
+    """The numbers from `start` on, without end."""
+
+    start: int
 
 
 class RecordedRange:
@@ -145,9 +150,8 @@ def elements_of(o: Any, made: Mapping[int, Made]) -> Elements | None:
         return Elements(o, o.shape[0], _next_row, (o,), (None,)) if is_array else None
     if kind in (list, tuple):
         return _of_numbers(o)
-    if kind is itertools.count:
-        (start,) = o.__reduce__()[1]
-        return Elements(o, ENDLESS, lambda t, rows: t + start if start else t)
+    if kind is Numbers:
+        return Elements(o, ENDLESS, lambda t, rows: t + o.start if o.start else t)
     known = made.get(id(o))
     if known is None or not _is_fresh(known):
         return None
@@ -179,7 +183,7 @@ def _parts(made: Made) -> list[Any]:
         return [*made.args]
     start = made.args[1] if len(made.args) > 1 else made.kwargs.get("start", 0)
     whole = made.args[0] if made.args else made.kwargs["iterable"]
-    return [itertools.count(start), whole] if type(start) is int else []
+    return [Numbers(start), whole] if type(start) is int else []
 
 
 def _is_fresh(made: Made) -> bool:
