@@ -540,5 +540,5 @@ def test_an_index_that_is_pythons_on_one_side_alone_is_one() -> None:
     compiled = tj.function(chosen)
     assert compiled(DOWN) == DOWN[1] * 3.0
     # Before NumPy 2.3 its truth values warn that they will be no index.
-    with pytest.raises((TypeError, DeprecationWarning), match="list indices must be|In future"):
+    with pytest.raises((TypeError, DeprecationWarning), match=r"list indices must be|In future"):
         compiled(UP)
