@@ -369,6 +369,8 @@ class Loops:
     recorded_outer_steps: Count = 3
     """... of one that may be left, has another loop in it, or is in a step that is recorded for
     all; ..."""
+    recorded_nodes: Count = 100
+    """Most nodes of all steps of such a loop, which are written out; ..."""
     recorded_known_steps: Count = 64
     """... and of one with conditions that Python knows at each step, or with large arrays."""
     least_rolled_steps: Count = 8

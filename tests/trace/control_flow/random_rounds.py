@@ -155,7 +155,7 @@ def rounds_differ(seed: int) -> str | None:
     """The first difference between tracejit and plain Python; None where the program is refused,
     and empty where there is none. Half of the programs record one step of short loops, too."""
     text = Writer(seed).program()
-    names = ("recorded_steps", "recorded_outer_steps", "recorded_known_steps")
+    names = ("recorded_steps", "recorded_outer_steps", "recorded_known_steps", "recorded_nodes")
     figures = dict.fromkeys(names if seed % 2 else (), 1)
     with np.errstate(all="ignore"), warnings.catch_warnings(), assuming(**figures):
         warnings.simplefilter("ignore")

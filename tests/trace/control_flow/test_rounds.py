@@ -24,7 +24,9 @@ def slope(f: Callable[[float], Any]) -> Any:
 @pytest.fixture(autouse=True)
 def short_loops() -> Iterator[None]:
     """Record one step of short loops, too."""
-    with assuming(recorded_steps=1, recorded_outer_steps=1, recorded_known_steps=1):
+    with assuming(
+        recorded_steps=1, recorded_outer_steps=1, recorded_known_steps=1, recorded_nodes=1
+    ):
         yield
 
 

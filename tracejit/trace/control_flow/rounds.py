@@ -16,6 +16,7 @@ import numpy as np
 from tracejit.convert.glue import UNBOUND, UNSET
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Node, Value
+from tracejit.ir.subgraph import every_node
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.control.control_flow import element_type
 from tracejit.ops.elementwise.python_numbers import CONVERSIONS
@@ -233,12 +234,16 @@ class Rounds(Turns):
         return self.is_short and origins_of(value) == {self.number._value}
 
     def check_sizes(self, nodes: Sequence[Node]) -> None:
-        """Raise BetterApart where the steps of a short loop compute large arrays: that is quicker
-        one by one."""
-        most = costs().most_rolled_elements
-        if self.is_short and any(
-            value.type.estimated_size > most for node in nodes for value in node.results
-        ):
+        """Raise BetterApart where the steps of a short loop are few and small, or compute large
+        arrays: that is quicker one by one."""
+        if not self.is_short:
+            return
+        count, model = self.elements.count, costs()
+        is_small = count * sum(1 for _ in every_node(nodes)) <= model.recorded_nodes
+        if is_small and count <= model.recorded_steps:
+            raise BetterApart("its steps are few and small")
+        sizes = [value.type.estimated_size for node in nodes for value in node.results]
+        if max(sizes, default=0) > model.most_rolled_elements:
             raise BetterApart("its steps are few, and its arrays large")
 
     def kinds_after(self, leaf: Leaf) -> tuple[ArrayType, ...]:

@@ -35,7 +35,6 @@ from tracejit.trace.reads.notes import is_plain, is_users
 from tracejit.trace.reads.noting import Noting
 from tracejit.trace.recording.record import Recording, current_recording
 from tracejit.trace.recording.reruns import (
-    CHOSEN,
     FOR,
     BetterApart,
     GivenUp,
@@ -177,7 +176,7 @@ class Forking(Noting):
         """The number of steps of a loop that are recorded one by one: more in a function in which
         another one is, which it may be part of; fewer where it `is_large`."""
         given_up = (recording.forks or {}).items()
-        if any(one.recorded in (FOR, CHOSEN) and place[0] == where for place, one in given_up):
+        if any(one.recorded is FOR and place[0] == where for place, one in given_up):
             return costs().recorded_known_steps
         forks = [] if self.watch is None else self.watch.forks
         is_outer = is_large or any(isinstance(one, Turns) for one in forks)
