@@ -118,7 +118,7 @@ _SINGLE = (None, True, False, ...)
 
 
 def with_branches(node: Any, where: int) -> None:
-    """Rewrite the statements `if` of a function that can be rewritten."""
+    """Rewrite the statements `if`, `while` and `for` of a function that can be rewritten."""
     if isinstance(node, ast.Lambda):
         return
     places = Places(node)
@@ -361,8 +361,7 @@ class _Branching:
             return None
         carried, new = [], []
         for name in sorted(stored):
-            first, last = self.places[name]
-            is_inside = place[0] <= first and last <= place[1]
+            is_inside = self.is_inside(name, place)
             if name in bound and name not in targets:
                 carried.append(name)
             elif name in body.unsure or not (is_inside or name in targets | body.bound):
@@ -430,8 +429,7 @@ class _Branching:
         may_turn = is_computing and not body.jumps and depth + height + 1 <= MOST_BLOCKS
         may_turn = may_turn and stored.isdisjoint(self.declared) and len(stored) <= MOST_NAMES
         for name in others:
-            first, last = self.places[name]
-            is_inside = place[0] <= first and last <= place[1]
+            is_inside = self.is_inside(name, place)
             may_turn = may_turn and is_inside and name not in unsure
         if may_turn:
             statements = self.turned(node, carried)
@@ -536,23 +534,24 @@ class _Branching:
             return None
         carried, new = [], []
         for name in sorted(stored):
-            sides = [side for side in (body, other) if name in side.stored]
+            sides = [
+                place
+                for side, place in zip((body, other), ranges, strict=True)
+                if name in side.stored
+            ]
             is_sure = not any(name in side.unsure for side in (body, other))
             if name in bound:
                 carried.append(name)
             elif name in after and is_sure and len(sides) == 2:
                 new.append(name)
-            elif not (is_sure and len(sides) == 1 and self.is_inside(name, sides, body, ranges)):
+            elif not (is_sure and len(sides) == 1 and self.is_inside(name, sides[0])):
                 return None
         return carried, new
 
-    def is_inside(
-        self, name: str, sides: Sequence[_Block], body: _Block, ranges: Sequence[tuple[int, int]]
-    ) -> bool:
-        """Return whether a name is read and written on one side alone."""
-        first, last = ranges[0] if sides[0] is body else ranges[1]
-        place = self.places[name]
-        return first <= place[0] and place[1] <= last
+    def is_inside(self, name: str, place: tuple[int, int]) -> bool:
+        """Return whether a name is read and written in one place alone."""
+        first, last = self.places[name]
+        return place[0] <= first and last <= place[1]
 
     def forked(self, node: ast.If, carried: list[str], new: list[str]) -> list[ast.stmt]:
         """The statements in place of one that may fork."""
