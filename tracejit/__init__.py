@@ -13,6 +13,7 @@ array([0., 0., 0.])
 
 from tracejit import cache, ops
 from tracejit.api import arrays as _arrays  # noqa: F401  calls of NumPy's are routed there
+
 from tracejit.api import random
 from tracejit.api.callbacks import callback
 from tracejit.api.checks import check_grads
@@ -37,6 +38,7 @@ from tracejit.eager.constants import constant
 from tracejit.eager.recorded_gradients import gradients
 from tracejit.eager.tape import GradientTape
 from tracejit.eager.targets import UnconnectedGradients
+from tracejit.solvers import routes as _routes  # noqa: F401  calls of SciPy's are routed there
 from tracejit.specialise.eager_mode import eager
 from tracejit.specialise.function import Function, function
 from tracejit.support import errors

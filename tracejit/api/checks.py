@@ -27,6 +27,7 @@ from tracejit.ir.subgraph import every_node
 from tracejit.ir.types import type_of
 from tracejit.ops.control.effects import call_source
 from tracejit.ops.control.marker_ops import OVERRIDE
+from tracejit.ops.control.routines import is_routine
 from tracejit.specialise.function import Function
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.options import Options
@@ -186,7 +187,9 @@ class Check:
         self.function: Function[..., Any] = Function(core, options=Options(cache=False))
         graph = self.function.kernel(*self.xs).graph
         sizes = [_itemsize(v.type.dtype) for v in graph.values() if v.type.is_inexact]
-        self.calls_out = any(node.op.source is call_source for node in every_node(graph.nodes))
+        self.calls_out = any(
+            node.op.source is call_source or is_routine(node) for node in every_node(graph.nodes)
+        )
         self.itemsize = min([self.itemsize, *sizes])
         try:
             self._results(self.xs)

@@ -12,7 +12,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tracejit.debug.notes import add_note, is_of_kernel
+from tracejit.ir.subgraph import every_node
 from tracejit.ops.control.effects import CALLBACK
+from tracejit.ops.control.routines import is_routine
 from tracejit.runtime.identity import NotApart
 from tracejit.specialise import eager_mode
 from tracejit.specialise.arguments import check_containers, eager_source, write_plainly
@@ -161,10 +163,17 @@ class Fallback(NamedTuple):
             return self.callee.form is not Form.RECORDED
         if isinstance(error, TracejitError) or isinstance(error.__cause__, TracejitError):
             return False
+        if self.callee.form is not Form.PLAIN and self._calls_routines():
+            return False  # a solver found nothing that has a derivative
         effects = self.callee.findings.effects
         if CALLBACK.name in effects or self.callee.misfit(error, args, kwargs) is not None:
             return False
         return bool(effects) or is_of_kernel(error)
+
+    def _calls_routines(self) -> bool:
+        """Return whether a kernel calls a routine of SciPy's with functions of the user's."""
+        nodes = (node for kernel in self.table.kernels for node in kernel.graph.nodes)
+        return any(map(is_routine, every_node(nodes)))
 
     def _cause(self, error: BaseException) -> BaseException | None:
         """The error that Python has to meet, too, when it makes a call again after `error`; None

@@ -36,6 +36,7 @@ from tracejit.ops.base.creation import full
 from tracejit.ops.base.op import Each
 from tracejit.ops.control.branches import DECIDE
 from tracejit.ops.control.control_flow import ControlFlow, is_condition
+from tracejit.ops.control.routines import is_routine
 from tracejit.ops.control.marker_ops import (
     OVERRIDE,
     LinearCall,
@@ -245,7 +246,10 @@ def summands(node: Node) -> Sequence[Value]:
 def _obstacles_in_bodies(
     node: Node, dependent: Set[Value], origins: Origins, needed: Set[Value]
 ) -> Iterator[str]:
-    """The reasons why a loop or condition is not linear."""
+    """The reasons why a loop or condition is not linear; a routine never is."""
+    if is_routine(node):
+        yield f"it goes into {node.op.name}"
+        return
     if is_condition(node):
         choice, *operands = node.operands
         if choice in dependent:

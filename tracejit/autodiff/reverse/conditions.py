@@ -10,17 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from tracejit.autodiff.reverse.fitting import derivative_type, like
 from tracejit.autodiff.reverse.loops import Derive, LoopDerivative
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Subgraph, needed_for
 from tracejit.ops.control.control_flow import is_condition
+from tracejit.ops.control.routines import Routine
 from tracejit.trace.control_flow.conditions import emit_condition, record_side, zeros
 from tracejit.trace.control_flow.loops import Side
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.tensor.tensor import Tensor
+
+
+class Derivative(Protocol):
+    """The derivative of a node that owns bodies."""
+
+    def pulled_back(self, cotangents: Sequence[Any], gradients: Derive, /) -> Sequence[Any]:
+        """The cotangent of each operand for those of the results, None where there is none."""
+
+    def pushed_forward(self, dots: Sequence[Any], tangents: Derive, /) -> Sequence[Any]:
+        """The tangent of each result for those of the operands, None where there is none."""
 
 
 class ConditionDerivative:
@@ -122,9 +133,11 @@ def derivative_of(
     operands: Sequence[Tensor],
     wanted: Sequence[bool],
     known: Sequence[Any] = (),
-) -> LoopDerivative | ConditionDerivative:
-    """The derivative of a loop or a condition by the operands that are `wanted`; cotangents of
+) -> Derivative:
+    """The derivative of a loop, a condition or a routine by the operands that are `wanted`; cotangents of
     invariants go on from those that are `known`."""
     if is_condition(node):
         return ConditionDerivative(recording, node, operands, wanted)
+    if isinstance(node.op, Routine):
+        return node.op.derivative(recording, node, operands, wanted)
     return LoopDerivative(recording, node, operands, wanted, known)

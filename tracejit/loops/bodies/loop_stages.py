@@ -194,7 +194,8 @@ class Stages:
     def _is_free(self, node: Node) -> bool:
         """Return whether a node can be computed for all steps at once."""
         op = node.op
-        if node in self.refused or op.effect or not (op.batch or _is_loop_of_loops(node)):
+        is_batched = op.batch is not None and not isinstance(op, ControlFlow)
+        if node in self.refused or op.effect or not (is_batched or _is_loop_of_loops(node)):
             return False
         if all(self.is_same(value) for value in node.operands):
             return False

@@ -69,7 +69,7 @@ def emit_like(
     if is_condition(node):
         params["bodies"] = tuple(made)
     else:
-        params.update(zip(("body", "condition"), made, strict=False))
+        params.update(zip([name for name, _ in bodies_of(node)], made, strict=False))
     types = node.op.result_types([value.type for value in operands], params)
     place = node.where, node.region, node.tapes, node.segment
     return graph.emit(node.op, tuple(operands), params, types, *place)

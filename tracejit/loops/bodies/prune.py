@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
-from tracejit.ir.subgraph import needed_for
+from tracejit.ir.subgraph import Subgraph, bodies_of, needed_for
 from tracejit.loops.bodies.loops import (
     emit_like,
     graphs_of,
@@ -20,6 +20,7 @@ from tracejit.loops.bodies.loops import (
     with_inputs,
 )
 from tracejit.ops.control.control_flow import OWNERS, ControlFlow, chosen, is_condition
+from tracejit.ops.control.routines import functions_of, is_routine
 from tracejit.passes.framework.rebuild import rebuild
 
 
@@ -34,7 +35,7 @@ def prune_bodies(graph: Graph) -> Graph:
             reads.update(node.operands)
             continue
         if not reads.isdisjoint(node.results):
-            needs[node] = (_needs_of_sides if is_condition(node) else _needs_of)(node, reads)
+            needs[node] = _needs(node, reads)
             reads.update(needs[node].operands)
         elif node.op.effect:  # it stays, and with it a result that tells where its effects are
             reads.update(node.operands)
@@ -42,6 +43,8 @@ def prune_bodies(graph: Graph) -> Graph:
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         if node not in needs:
             return None if node.op.effect else node.results
+        if is_routine(node):
+            return _pruned_routine(new, node, operands, needs[node])
         pruned = _pruned_condition if is_condition(node) else _pruned
         return pruned(new, node, operands, needs[node])
 
@@ -71,6 +74,13 @@ class _Needs(NamedTuple):
             and (len(self.places), len(self.outputs)) == (operands, outputs)
             and [len(nodes) for nodes in self.nodes] == [len(body.nodes) for body in bodies]
         )
+
+
+def _needs(node: Node, reads: Set[Value]) -> _Needs:
+    """The parts of a node that are needed where some values are read."""
+    if is_routine(node):
+        return _needs_of_functions(node)
+    return (_needs_of_sides if is_condition(node) else _needs_of)(node, reads)
 
 
 def _constants(bodies: Iterable[Graph], operands: Sequence[Value]) -> dict[Value, Value]:
@@ -193,6 +203,45 @@ def _pruned_condition(
     shrunk = [prune_bodies(body) for body in shrunk] if needs.constants else shrunk
     made = emit_like(graph, node, [choice, *[read[k] for k in needs.places]], *shrunk).results
     return _put([*node.results], needs.outputs, node, made)
+
+
+def _needs_of_functions(node: Node) -> _Needs:
+    """The parts of a routine that are needed: the functions that it is given, and what they read
+    of what is around them."""
+    bodies = [body.graph for body in functions_of(node).values()]
+    first = node.params["invariants"]
+    constants = _constants(bodies, node.operands[:first])
+    nodes, read = [], set[int]()
+    for body in bodies:
+        nodes.append(needed_for(body.outputs, body.nodes, body.inputs))
+        read |= _read(body, nodes[-1], body.outputs)
+    places = [k for k in range(first) if k in read and not isinstance(node.operands[k], Constant)]
+    around = [*[node.operands[k] for k in places], *node.operands[first:]]
+    return _Needs(nodes, places, len(places), [*range(len(node.results))], constants, around)
+
+
+def _pruned_routine(
+    graph: Graph, node: Node, operands: tuple[Value, ...], needs: _Needs
+) -> Sequence[Value]:
+    """The results of a routine without the functions that it is not given."""
+    functions, first = functions_of(node), node.params["invariants"]
+    bodies = [body.graph for body in functions.values()]
+    is_whole = len(functions) == len(graphs_of(node))
+    if is_whole and needs.is_all_of(bodies, first, len(node.results)):
+        return graph.take(node, operands).results
+    dropped = [name for name, _ in bodies_of(node) if name not in functions]
+    shrunk = []
+    for body, nodes in zip(bodies, needs.nodes, strict=True):
+        inputs = [*[body.inputs[k] for k in needs.places], *body.inputs[first:]]
+        shrunk.append(with_inputs(body, inputs, nodes, body.outputs, needs.constants))
+    shrunk = [prune_bodies(body) for body in shrunk] if needs.constants else shrunk
+    params = {name: value for name, value in node.params.items() if name not in dropped}
+    params |= {name: Subgraph.of(body) for name, body in zip(functions, shrunk, strict=True)}
+    params["invariants"] = len(needs.places)
+    read = (*[operands[k] for k in needs.places], *operands[first:])
+    types = [value.type for value in node.results]
+    place = node.where, node.region, node.tapes, node.segment
+    return graph.emit(node.op, read, params, types, *place).results
 
 
 def _inlined(graph: Graph, node: Node, body: Graph, known: dict[Value, Value]) -> Sequence[Value]:

@@ -31,6 +31,20 @@ def fill_gaps(rows, size, used, length, number):
     """Put a number that changes no sum between rows that lie in one array, behind what is used."""
     rows[:size].reshape(size // length, length)[:, used:] = number
 ''',
+    "solved": '''
+def solved(result):
+    """Return the solution in a result of SciPy's; raise RuntimeError if it was not found."""
+    if not result.success:
+        raise RuntimeError(result.message)
+    return result.x
+''',
+    "converged": '''
+def converged(result):
+    """Return the root in a result of SciPy's; raise RuntimeError if it was not found."""
+    if not result.converged:
+        raise RuntimeError(result.flag)
+    return result.root
+''',
 }
 """The functions, by name."""
 

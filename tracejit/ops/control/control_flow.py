@@ -127,7 +127,8 @@ def _side(*types: ArrayType, bodies: Sequence[Subgraph]) -> tuple[ArrayType, ...
     return tuple(made)
 
 
-def _cost_of(body: Subgraph) -> int:
+def cost_of(body: Subgraph) -> int:
+    """The cost of a body that runs once."""
     return sum(n.op.cost(*[v.type for v in n.operands], **n.params) for n in body.nodes)
 
 
@@ -262,16 +263,16 @@ LOOP, _LOOP_WITH_EFFECT = _made(
     Loop,
     name="loop",
     infer=_steps,
-    cost=lambda *types, body, length, **params: _cost_of(body) * (1 if length is None else length),
+    cost=lambda *types, body, length, **params: cost_of(body) * (1 if length is None else length),
 )
 WHILE, _WHILE_WITH_EFFECT = _made(
-    While, name="while", infer=_steps, cost=lambda *types, body, **params: _cost_of(body)
+    While, name="while", infer=_steps, cost=lambda *types, body, **params: cost_of(body)
 )
 COND, _COND_WITH_EFFECT = _made(
     Condition,
     name="condition",
     infer=_side,
-    cost=lambda *types, bodies: max(map(_cost_of, bodies)),
+    cost=lambda *types, bodies: max(map(cost_of, bodies)),
 )
 OPS.update(loop=LOOP, condition=COND)
 OPS["while"] = WHILE
@@ -283,7 +284,7 @@ WITH_EFFECT: Mapping[Op, Op] = {
 
 
 LOOPS = frozenset((LOOP.name, WHILE.name))
-OWNERS = LOOPS | {COND.name}
+OWNERS = {*LOOPS, COND.name}
 """The names of the ops that repeat a body, and of all that own bodies."""
 
 

@@ -48,7 +48,7 @@ from tracejit.trace.convert.libraries import (
     without_overwriting,
 )
 from tracejit.trace.convert.names import seen_by
-from tracejit.trace.convert.rules import HANDED, RULES, handed, where_recorded
+from tracejit.trace.convert.rules import HANDED, LATE, RULES, handed, where_recorded
 from tracejit.trace.convert.standard import by_type
 from tracejit.trace.guards.reads import is_installed_class
 from tracejit.trace.recording.active import active
@@ -71,8 +71,6 @@ _OWNERS = frozenset((np.ndarray, np.ufunc))
 _DESCRIPTORS = frozenset((MethodDescriptorType, WrapperDescriptorType))
 _FUNCTIONS = _DESCRIPTORS | {FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)}
 _TYPED = frozenset((FunctionType, BuiltinFunctionType))
-_LATE = {"statistics": "samples", "numpy.ma.core": "masked"}
-"""The modules of rules for modules that are imported when a function of theirs is called."""
 _CHECKS = "numpy.testing."
 """The module of functions that only look at what they are given."""
 _CONTROL_FLOW = ("tracejit.api.control_flow", "tracejit.api.loops")
@@ -385,11 +383,12 @@ def _route(called: Any, kind: type, route: Callable[[Any], Any]) -> Any:
     shown = getattr(called, "__module__", None) or ""
     if shown in _CONTROL_FLOW:
         return handed(called, route)
-    if shown in _LATE:
-        import_module(f"tracejit.trace.convert.{_LATE[shown]}")
+    late = LATE.get(".".join(shown.split(".", 2)[:2]))
+    if late is not None:
+        import_module(late)
     found = RULES.get(called)
     if found is not None:
-        return found
+        return handed(found, route) if called in HANDED else found
     if kind in _DESCRIPTORS:
         return method_of_number(called)
     if kind is BuiltinFunctionType and is_foreign(called, kind):

@@ -28,6 +28,12 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 RULES: dict[Any, Callable[..., Any]] = {}
 """The rules, each with the plain call around it: of what is not recorded, it is the plain one."""
 
+LATE = {
+    "statistics": "tracejit.trace.convert.samples",
+    "numpy.ma": "tracejit.trace.convert.masked",
+}
+"""The modules of rules for packages that are imported when a function of theirs is called."""
+
 
 def rule(*plain: Any, of_iterables: bool = False) -> Callable[[Rule], Rule]:
     """Enter a function as the rule of these callables; of those `of_iterables`, an argument may
@@ -73,12 +79,12 @@ def _listed(one: Any) -> Any:
     return list(one) if hasattr(type(one), "__next__") else one
 
 
-HANDED = frozenset((
+HANDED = {
     builtins.map, builtins.filter, builtins.sorted, builtins.min, builtins.max, functools.reduce,
     itertools.accumulate, itertools.starmap, itertools.takewhile, itertools.dropwhile,
     itertools.filterfalse, itertools.groupby, np.apply_along_axis, np.apply_over_axes,
     np.vectorize, np.frompyfunc, np.fromfunction, np.piecewise,
-))  # fmt: skip
+}  # fmt: skip
 _CALLABLES = (FunctionType, BuiltinFunctionType, MethodType, functools.partial, type, np.ufunc)
 
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Node, Value
+from tracejit.ir.subgraph import Subgraph
 from tracejit.ops.control.control_flow import STACK_ROW, loop_operands
 from tracejit.targets.numpy.plan.buffers import Storages, is_whole
 
@@ -50,6 +51,13 @@ class ConditionPlan(NamedTuple):
     """The `plans` of the sides of a condition."""
 
     plans: Sequence[Any]
+
+
+class RoutinePlan(NamedTuple):
+    """The `plans` of the functions that a routine calls, whose bodies are `functions` by name."""
+
+    plans: Sequence[Any]
+    functions: Mapping[str, Subgraph]
 
 
 def with_rows(nodes: Sequence[Node], stacked: Sequence[Value]) -> list[Node]:

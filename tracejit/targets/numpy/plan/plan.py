@@ -15,13 +15,15 @@ from typing import NamedTuple
 from tracejit.ir.branches import STRAIGHT, Branches
 from tracejit.ir.graph import Node, Value
 from tracejit.ops.control.branches import ENSURE, LEAVE, may_raise
-from tracejit.ops.control.control_flow import ControlFlow, Loop, is_condition
+from tracejit.ops.control.control_flow import ControlFlow, Loop, is_condition, is_loop
+from tracejit.ops.control.routines import functions_of
 from tracejit.targets.numpy.plan.buffers import Storages, overwritten_operands, shared_results
 from tracejit.targets.numpy.plan.inline import inlined_in_the_next, inlined_nodes
 from tracejit.targets.numpy.plan.liveness import last_uses
 from tracejit.targets.numpy.plan.loop_plan import (
     ConditionPlan,
     LoopPlan,
+    RoutinePlan,
     handed_over,
     updated_inputs,
     with_rows,
@@ -39,7 +41,7 @@ class Plan(NamedTuple):
     `kept` are the residuals: returned besides the results and never copied. `storages` say which
     values share memory, statements in place included. With several traces, as in `branches`, each
     ends in a statement that returns: `leaves` holds the positions of the results that it copies.
-    `inner` are the plans of the loops and conditions among the statements.
+    `inner` are the plans of the loops, conditions and routines among the statements.
     """
 
     inputs: list[Value]
@@ -54,7 +56,7 @@ class Plan(NamedTuple):
     storages: Storages
     leaves: dict[Node, set[int]]
     branches: Branches
-    inner: dict[Node, LoopPlan | ConditionPlan]
+    inner: dict[Node, LoopPlan | ConditionPlan | RoutinePlan]
 
     @property
     def all(self) -> list[Plan]:
@@ -118,13 +120,15 @@ def plan_body(
         leaves,
         branches,
         {
-            node: plan_condition(node, in_place)
-            if is_condition(node)
-            else plan_loop(
+            node: plan_loop(
                 node,
                 in_place,
                 handed_over(node, number, last_use, storages, inlined, overwrites),
             )
+            if is_loop(node)
+            else plan_condition(node, in_place)
+            if is_condition(node)
+            else plan_routine(node, in_place)
             for number, node in enumerate(statements)
             if isinstance(node.op, ControlFlow)
         },
@@ -137,6 +141,14 @@ def plan_condition(node: Node, in_place: bool) -> ConditionPlan:
     return ConditionPlan(
         [plan_body(one.inputs, one.nodes, one.outputs, in_place=in_place) for one in graphs]
     )
+
+
+def plan_routine(node: Node, in_place: bool) -> RoutinePlan:
+    """Plan the functions that a routine calls."""
+    functions = functions_of(node)
+    graphs = [body.graph for body in functions.values()]
+    plans = [plan_body(one.inputs, one.nodes, one.outputs, in_place=in_place) for one in graphs]
+    return RoutinePlan(plans, functions)
 
 
 def plan_loop(node: Node, in_place: bool, fresh: Set[int]) -> LoopPlan:

@@ -8,6 +8,9 @@ A loop of float64 scalars runs on Python floats where that pays: arrays that it 
 
 A condition is `if`, `elif` and `else`. Each side binds the results. Where a step begins with the
 question whether an earlier one has ended the loop, after which nothing changes, the loop is left.
+
+What a routine of SciPy's calls are functions before the statement that calls it; they read the
+variables around them.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from tracejit.ops.control.control_flow import (
     is_condition,
     is_counted,
 )
-from tracejit.targets.numpy.plan.loop_plan import ConditionPlan, LoopPlan
+from tracejit.targets.numpy.plan.loop_plan import ConditionPlan, LoopPlan, RoutinePlan
 from tracejit.targets.numpy.plan.plan import Plan
 from tracejit.targets.numpy.text.bindings import verify_bindings
 from tracejit.targets.numpy.text.expressions import Expressions
@@ -43,6 +46,9 @@ def statement_lines(
         owner = plan.inner[node]
         if isinstance(owner, LoopPlan):
             return [*_LoopText(node, plan, owner, names, reserved, spell).lines()]
+        if isinstance(owner, RoutinePlan):
+            used = [names[value] if plan.readers[value] else UNUSED for value in node.results]
+            return [*_routine_lines(node, owner, used, names, reserved, spell)]
         return [*_condition_lines(node, owner, names, reserved, spell)]
     if node.op is STACK_ROW:
         return [spell.rows[node.params["number"]](spell.operand(node.operands[0]))]
@@ -114,6 +120,45 @@ def _condition_lines(
         yield head
         for line in lines or ["pass"]:
             yield f"    {line}"
+
+
+def _routine_lines(
+    node: Node,
+    routine: RoutinePlan,
+    results: Sequence[str],
+    names: Mapping[Value, str],
+    reserved: Set[str],
+    spell: Expressions,
+) -> Iterator[str]:
+    """The functions that a routine calls, and the statement that calls it."""
+    operands = spell.operands(node)
+    first = node.params["invariants"]
+    taken = {*reserved, *names.values()}
+    graphs = [body.graph for body in routine.functions.values()]
+    read = [
+        any(plan.readers[value] for plan, value in zip(routine.plans, column, strict=True))
+        for column in zip(*[graph.inputs[:first] for graph in graphs], strict=True)
+    ]
+    lines, bound = _named(graphs[0].inputs[:first], operands[:first], read, taken)
+    yield from lines
+    functions = {}
+    for (name, body), plan in zip(routine.functions.items(), routine.plans, strict=True):
+        functions[name] = _free(body.name, taken)
+        taken.add(functions[name])
+        around = dict(zip(body.graph.inputs, bound, strict=False))
+        known = {**around, **variables(plan, taken, around)}
+        verify_bindings(plan, known, around)
+        inner = _inside(spell, plan, known)
+        parameters = ", ".join(known[value] for value in body.graph.inputs[first:])
+        yield f"def {functions[name]}({parameters}):"
+        for line in _body_lines(plan, known, inner, taken):
+            yield f"    {line}"
+        returned = ", ".join(_results(plan, plan.copies, inner))
+        yield f"    return {returned}"
+        spell.imports.update(inner.imports)
+    (call,) = node.op.statement_lines([value.type for value in node.operands], node.params)
+    call = spell.bind(call).format(*operands[first:], **functions)
+    yield f"{', '.join(results)} = {call}"
 
 
 def _named(

@@ -1,0 +1,1 @@
+"""SciPy's routines that call functions of the user's: solvers, integrals, initial values."""

@@ -1,0 +1,137 @@
+"""Calls of SciPy's routines, as they are recorded.
+
+A twin records a call of one of SciPy's functions, and has its parameters. It is called where a
+function of the user's is recorded. Where nothing that is recorded has a part in the call, SciPy
+itself is called.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import wraps
+from types import FunctionType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tracejit.ops.base.op import is_literal
+from tracejit.solvers.functions import Plain
+from tracejit.support.errors import TracejitError, fail
+from tracejit.trace.convert.rules import HANDED, RULES
+from tracejit.trace.recording.record import Recording, current_recording
+from tracejit.trace.source import places
+from tracejit.trace.tensor.namespaces import recorded_argument
+
+
+class Call:
+    """One call: its arguments by the names of the parameters, and the recording around it."""
+
+    def __init__(
+        self, plain: Callable[..., Any], signature: inspect.Signature, args: Any, kwargs: Any
+    ) -> None:
+        """The call plain(*args, **kwargs)."""
+        recording = current_recording()
+        assert recording is not None
+        self.recording: Recording = recording
+        self.name = f"{plain.__module__.rpartition('._')[0] or plain.__module__}.{plain.__name__}"
+        bound = signature.bind(*args, **kwargs)
+        self.given = dict(bound.arguments)
+        bound.apply_defaults()
+        self.arguments = bound.arguments
+        self.defaults = {name: one.default for name, one in signature.parameters.items()}
+
+    def __getitem__(self, name: str) -> Any:
+        return self.arguments[name]
+
+    @property
+    def further(self) -> tuple[Any, ...]:
+        """The further arguments of the user's function."""
+        args = self.arguments.get("args")
+        if args is None:
+            return ()
+        return args if isinstance(args, tuple) else (args,)
+
+    def options(self, *names: str) -> dict[str, Any]:
+        """The options of these names as literals: None where they are as by default."""
+        found = {}
+        for name in names:
+            value = self.arguments[name]
+            is_default = value is self.defaults[name] or name not in self.given
+            found[name] = None if is_default else self._literal(name, value)
+        return found
+
+    def known(self, *names: str) -> None:
+        """Refuse every other argument that was given, and what it is not by default."""
+        for name, value in self.given.items():
+            if name not in names and value is not self.defaults[name] and not _is(value, self.defaults[name]):
+                self.refuse(f"{name}= is not recorded")
+
+    def refuse(self, problem: str, fix: str = "") -> NoReturn:
+        """Raise the error for a call that is not recorded."""
+        words = {"function": self.name, "problem": problem}
+        words["fix"] = fix or "leave it out, or make the call one operation with tj.primitive."
+        raise fail("unsupported-call", places.here(), **words)
+
+    def _literal(self, name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return tuple((str(key), self._literal(name, one)) for key, one in value.items())
+        if isinstance(value, (list, tuple)):
+            return tuple(self._literal(name, one) for one in value)
+        if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
+            value = value.item()
+        if not is_literal(value):
+            self.refuse(f"{name}= is {type(value).__name__}, which has to be a number or a word")
+        return value
+
+
+def _is(value: Any, default: Any) -> bool:
+    """Return whether an option has its default value."""
+    return type(value) is type(default) and bool(np.all(value == default))
+
+
+def twin(*plain: Callable[..., Any]) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
+    """Let a function of a Call record the calls of SciPy's functions `plain`."""
+
+    def enter(record: Callable[[Call], Any]) -> Callable[[Call], Any]:
+        for one in plain:
+            RULES[one] = _recorded(one, record)
+            HANDED.add(one)
+        return record
+
+    return enter
+
+
+def _recorded(plain: Callable[..., Any], record: Callable[[Call], Any]) -> Callable[..., Any]:
+    signature = inspect.signature(plain)
+
+    @wraps(plain)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if current_recording() is None:
+            return plain(*args, **kwargs)
+        try:
+            made = Call(plain, signature, args, kwargs)
+        except TypeError:
+            return plain(*args, **kwargs)  # says what does not fit
+        try:
+            return record(made)
+        except Plain:
+            return plain(*args, **kwargs)
+        except TracejitError:
+            if _sees_recorded([*args, *kwargs.values()]):
+                raise
+            return plain(*args, **kwargs)
+
+    return call
+
+
+def _sees_recorded(given: Sequence[Any]) -> bool:
+    """Return whether something recorded is among arguments, or what functions among them enclose."""
+    enclosed = []
+    for one in given:
+        function = inspect.unwrap(one) if callable(one) else one
+        for cell in (function.__closure__ or ()) if type(function) is FunctionType else ():
+            with suppress(ValueError):  # an empty one
+                enclosed.append(cell.cell_contents)
+    return recorded_argument(*given, *enclosed) is not None

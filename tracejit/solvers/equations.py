@@ -1,0 +1,96 @@
+"""Equations: a routine whose result x solves `residual(x) = 0`, whatever its steps are.
+
+By the implicit function theorem the derivatives of x satisfy one linear system, with the Jacobian
+of the residual at the solution:
+
+    jacobian(x) @ x_dot = -residual_dot
+
+The residual and its Jacobian are computed at the result of the node, which has this derivative
+again: so derivatives of every order are right, in either direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tracejit.autodiff.reverse.loops import Derive
+from tracejit.ir.graph import Node, Value
+from tracejit.ir.subgraph import Subgraph
+from tracejit.solvers.functions import inlined
+from tracejit.trace.control_flow.loops import placeholder, take_out
+from tracejit.trace.recording.record import Recording
+from tracejit.trace.tensor.tensor import Tensor
+
+
+class EquationDerivative:
+    """The derivative of a node that solves an equation for its first result."""
+
+    def __init__(
+        self, recording: Recording, node: Node, operands: Sequence[Tensor], wanted: Sequence[bool]
+    ) -> None:
+        """The operands that are `wanted` move; what the routine is given does not matter."""
+        self.recording = recording
+        self.operands = operands
+        self.residual: Subgraph = node.params["residual"]
+        self.jacobian: Subgraph = node.params["jacobian"]
+        self.solution: Any = Tensor(node.results[0], recording)
+        self.count = len(node.results)
+        first = node.params["invariants"]
+        self.moving = [k for k in range(first) if wanted[k] and operands[k].type.is_inexact]
+
+    def pulled_back(self, cotangents: Sequence[Any], gradients: Derive) -> list[Any]:
+        """The cotangent of each operand for that of the solution."""
+        answers: list[Any] = [None] * len(self.operands)
+        if cotangents[0] is None:
+            return answers
+        recording = self.recording
+        bar = placeholder(recording, cotangents[0].type)
+        body = self.residual
+        inputs = [body.inputs[k] for k in self.moving]
+        derive = partial(gradients, self._tensors(body.outputs), self._tensors(inputs), [bar])
+        weights = -self._solved(cotangents[0], transposed=True)
+        found = self._at_solution(body, derive, {bar._value: weights})
+        for k, answer in zip(self.moving, found, strict=True):
+            answers[k] = answer
+        return answers
+
+    def pushed_forward(self, dots: Sequence[Any], tangents: Derive) -> list[Any]:
+        """The tangent of the solution for those of the operands."""
+        recording, body = self.recording, self.residual
+        moving = [k for k in self.moving if dots[k] is not None]
+        moved = [placeholder(recording, dots[k].type) for k in moving]
+        inputs = self._tensors([body.inputs[k] for k in moving])
+        derive = partial(tangents, self._tensors(body.outputs), inputs, moved)
+        given = {x._value: dots[k] for x, k in zip(moved, moving, strict=True)}
+        (found,) = self._at_solution(body, derive, given)
+        dot = None if found is None else -self._solved(found, transposed=False)
+        return [dot, *[None] * (self.count - 1)]
+
+    def _at_solution(self, body: Subgraph, derive: Any, given: Mapping[Value, Any]) -> list[Any]:
+        """What is derived from the residual on its placeholders, computed at the solution."""
+        start = len(self.recording.graph.nodes)
+        answers = derive(body.nodes)
+        made = take_out(self.recording, start)
+        outputs = [None if one is None else self.recording.lift(one) for one in answers]
+        there = [one for one in outputs if one is not None]
+        nodes = [*body.nodes, *made]
+        found = iter(inlined(self.recording, nodes, there, {**self._known(body), **given}))
+        return [None if one is None else next(found) for one in outputs]
+
+    def _known(self, body: Subgraph) -> dict[Value, Any]:
+        return dict(zip(body.inputs, [*self.operands[: len(body.inputs) - 1], self.solution]))
+
+    def _solved(self, right: Any, transposed: bool) -> Any:
+        """The solution of the linear system with the Jacobian, or its transpose."""
+        body = self.jacobian
+        (matrix,) = inlined(self.recording, body.nodes, body.outputs, self._known(body))
+        if not right.shape:
+            return right / matrix
+        return np.linalg.solve(np.transpose(matrix) if transposed else matrix, right)
+
+    def _tensors(self, values: Sequence[Value]) -> list[Tensor]:
+        return [Tensor(value, self.recording) for value in values]
