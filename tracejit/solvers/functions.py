@@ -114,15 +114,22 @@ def call_routine(
 
     Raises Plain where nothing that is recorded has a part in it.
     """
+    if _is_constant(_around(bodies), given):
+        raise Plain
+    return emit_routine(recording, op, bodies, given, **options)
+
+
+def emit_routine(
+    recording: Recording, op: Routine, bodies: Mapping[str, Body], given: Sequence[Any], **options: Any
+) -> list[Any]:
+    """The results of a routine, whatever it depends on."""
     for body in bodies.values():
         effect = next((node for node in body.nodes if node.op.effect), None)
         if effect is not None:
             problem = f"it draws random numbers or has another effect in {body.name}"
             words = {"function": op.name, "problem": problem, "fix": "draw outside of it."}
             raise fail("unsupported-call", recording.here(), **words)
-    around = list(dict.fromkeys(value for body in bodies.values() for value in body.around()))
-    if _is_constant(around, given):
-        raise Plain
+    around = _around(bodies)
     subgraphs = {
         name: Subgraph(
             recording.graph, body.name, [*around, *body.inputs], body.nodes, body.outputs
@@ -132,6 +139,11 @@ def call_routine(
     fixed = [Tensor(value, recording) for value in around]
     found = op(*fixed, *given, **subgraphs, invariants=len(around), **options)
     return results_of(found)
+
+
+def _around(bodies: Mapping[str, Body]) -> list[Value]:
+    """The values from around functions that these read."""
+    return list(dict.fromkeys(value for body in bodies.values() for value in body.around()))
 
 
 def inlined(
@@ -144,7 +156,7 @@ def inlined(
         params = opened_params(recording.graph, node.params, operands)
         if node.op is OVERRIDE and params["grad"].rule not in FIXED_RULES:
             params = {**params, "grad": _rule_at(recording, params["grad"], values)}
-        with recording.at(node.where):
+        with recording.at(node.where or NOWHERE):
             made = recording.record(node.op, [Tensor(v, recording) for v in operands], params)
         for old, result in zip(node.results, results_of(made), strict=True):
             values[old] = result._value

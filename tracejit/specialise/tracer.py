@@ -12,6 +12,7 @@ from tracejit.ir.graph import Node, Value
 from tracejit.ir.step_sizes import NotForAllSteps
 from tracejit.ir.subgraph import bodies_of, every_node
 from tracejit.ops.control.branches import ENSURE, may_raise, raises_in_python
+from tracejit.ops.control.routines import is_routine
 from tracejit.passes.framework.dce import needed_nodes
 from tracejit.runtime.dispatch import numpy_generator
 from tracejit.runtime.identity import identity_of
@@ -376,7 +377,9 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
     live = {*read, *[value for node in needed for value in node.operands]}
     nodes = recording.graph.nodes[: recording.forward]
     partly = {  # the conditions and loops of whose results each is computed where it is read
-        node for node in nodes if any(bodies_of(node)) and not live.issuperset(node.results)
+        node
+        for node in nodes
+        if any(bodies_of(node)) and not is_routine(node) and not live.issuperset(node.results)
     }
     of_one = set(recording.decisions.prefix.unknown)
     raising: set[Value] = set()

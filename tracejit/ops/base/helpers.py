@@ -45,6 +45,20 @@ def converged(result):
         raise RuntimeError(result.flag)
     return result.root
 ''',
+    "integrated": '''
+def integrated(result):
+    """Return the states in a result of solve_ivp; raise RuntimeError if it did not reach the end."""
+    if not result.success:
+        raise RuntimeError(result.message)
+    return result.y
+''',
+    "successful": '''
+def successful(states, report):
+    """Return the states of odeint; raise RuntimeError if it did not reach the end."""
+    if report["message"] != "Integration successful.":
+        raise RuntimeError(report["message"])
+    return states
+''',
 }
 """The functions, by name."""
 

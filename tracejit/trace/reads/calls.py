@@ -346,7 +346,9 @@ class Calls(Writes):
         is recorded: all that it may read is noted."""
         self.walk(f)
         self._walk_dataclass(f)
-        return self.handing(f if seen is None else seen)
+        handing = self.handing(f if seen is None else seen)
+        handing.__name__ = f.__name__
+        return handing
 
     def enter(self, f: FunctionType, is_inner: bool = False) -> None:
         """Know that a function runs: the names that its code reads are those of its module, and the

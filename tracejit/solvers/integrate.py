@@ -1,0 +1,4 @@
+"""scipy.integrate, recorded."""
+
+from tracejit.ops.scipy.base import library as library  # as generated code calls SciPy
+from tracejit.solvers import integrals as integrals
