@@ -59,7 +59,7 @@ class Call:
         for name in names:
             value = self.arguments[name]
             is_default = value is self.defaults[name] or name not in self.given
-            found[name] = None if is_default else self._literal(name, value)
+            found[name] = None if is_default else self.literal(name, value)
         return found
 
     def known(self, *names: str) -> None:
@@ -74,11 +74,12 @@ class Call:
         words["fix"] = fix or "leave it out, or make the call one operation with tj.primitive."
         raise fail("unsupported-call", places.here(), **words)
 
-    def _literal(self, name: str, value: Any) -> Any:
+    def literal(self, name: str, value: Any) -> Any:
+        """An option as a literal; it is refused where it is none."""
         if isinstance(value, dict):
-            return tuple((str(key), self._literal(name, one)) for key, one in value.items())
+            return tuple((str(key), self.literal(name, one)) for key, one in value.items())
         if isinstance(value, (list, tuple)):
-            return tuple(self._literal(name, one) for one in value)
+            return tuple(self.literal(name, one) for one in value)
         if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
             value = value.item()
         if not is_literal(value):
