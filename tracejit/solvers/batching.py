@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tracejit.ir.subgraph import opened_params
@@ -22,37 +23,47 @@ from tracejit.trace.control_flow.loops import (
 )
 
 
-def define(name: str, **fields: Any) -> routines.Routine:
+def define(name: str, batch: Callable[..., Any] | None = None, **fields: Any) -> routines.Routine:
     """Declare a routine, which is batched one element after the other."""
-    return routines.define(name, batch=one_by_one(name), **fields)
+    return routines.define(name, batch=batch or partial(one_by_one, name), **fields)
 
 
-def one_by_one(name: str) -> Callable[..., Any]:
-    """The batching rule of the routine of this name."""
+def one_by_one(name: str, moved: Moved, *operands: Any, **params: Any) -> Any:
+    """The results of a routine for a batch: a handle stays behind, None is in its place."""
+    op = OPS[name]
+    assert isinstance(op, routines.Routine)
 
-    def rule(moved: Moved, *operands: Any, **params: Any) -> Any:
-        recording = next(x for x, there in zip(operands, moved, strict=True) if there)._recording
-        graph, start = recording.graph, len(recording.graph.nodes)
-        step = step_number(recording)
-        pairs = [*zip(operands, moved, strict=True)]
-        wholes = [x for x, there in pairs if there]
-        elements = iter([placeholder(recording, _element(x.type)) for x in wholes])
-        rows = []
-        inside = []
-        for x, there in pairs:
-            inside.append(next(elements) if there else x)
-            rows += inside[-1:] if there else []
-        values = [recording.lift(x) for x in inside]
-        opened = opened_params(graph, params, values)
-        found = results_of(OPS[name](*inside, **opened))
-        nodes = take_out(recording, start, [step._value, *[x._value for x in rows]])
-        side = Side(nodes, [x._value for x in found])
-        inputs = LoopInputs([], [x._value for x in rows], step._value)
-        steps = LoopRange(size_of(moved, operands), False)
-        made = emit_loop(recording, name, steps, inputs, side, [], wholes)
-        return tuple(made) if len(made) > 1 else made[0]
+    def call(*inside: Any, **opened: Any) -> Any:
+        return (op.first_alone or op)(*inside, **opened)
 
-    return rule
+    found = looped(name, call, moved, operands, params)
+    return (*found, None) if op.first_alone is not None else found if found[1:] else found[0]
+
+
+def looped(
+    name: str,
+    call: Callable[..., Any],
+    moved: Moved,
+    operands: Sequence[Any],
+    params: dict[str, Any],
+) -> list[Any]:
+    """The results of a loop over the elements of a batch, which makes a `call` for each."""
+    recording = next(x for x, there in zip(operands, moved, strict=True) if there)._recording
+    start = len(recording.graph.nodes)
+    step = step_number(recording)
+    rows: dict[Any, Any] = {}
+    for x, there in zip(operands, moved, strict=True):
+        if there and x._value not in rows:
+            rows[x._value] = x, placeholder(recording, _element(x.type))
+    inside = [rows[x._value][1] if there else x for x, there in zip(operands, moved, strict=True)]
+    opened = opened_params(recording.graph, params, [recording.lift(x) for x in inside])
+    found = results_of(call(*inside, **opened))
+    elements = [one._value for _, one in rows.values()]
+    nodes = take_out(recording, start, [step._value, *elements])
+    side = Side(nodes, [x._value for x in found])
+    inputs = LoopInputs([], elements, step._value)
+    steps = LoopRange(size_of(moved, operands), False)
+    return emit_loop(recording, name, steps, inputs, side, [], [x for x, _ in rows.values()])
 
 
 def _element(type: ArrayType) -> ArrayType:

@@ -65,7 +65,11 @@ class Call:
     def known(self, *names: str) -> None:
         """Refuse every other argument that was given, and what it is not by default."""
         for name, value in self.given.items():
-            if name not in names and value is not self.defaults[name] and not _is(value, self.defaults[name]):
+            if (
+                name not in names
+                and value is not self.defaults[name]
+                and not _is(value, self.defaults[name])
+            ):
                 self.refuse(f"{name}= is not recorded")
 
     def refuse(self, problem: str, fix: str = "") -> NoReturn:

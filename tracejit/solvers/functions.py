@@ -108,7 +108,11 @@ def solution_of(body: Body, *solution: Any) -> list[Any]:
 
 
 def call_routine(
-    recording: Recording, op: Routine, bodies: Mapping[str, Body], given: Sequence[Any], **options: Any
+    recording: Recording,
+    op: Routine,
+    bodies: Mapping[str, Body],
+    given: Sequence[Any],
+    **options: Any,
 ) -> list[Any]:
     """The results of a routine that calls these functions, by the names that it has for them.
 
@@ -120,16 +124,22 @@ def call_routine(
 
 
 def emit_routine(
-    recording: Recording, op: Routine, bodies: Mapping[str, Body], given: Sequence[Any], **options: Any
+    recording: Recording,
+    op: Routine,
+    bodies: Mapping[str, Body],
+    given: Sequence[Any],
+    first: Sequence[Any] = (),
+    **options: Any,
 ) -> list[Any]:
-    """The results of a routine, whatever it depends on."""
+    """The results of a routine, whatever it depends on. The invariants begin with the Tensors
+    `first`."""
     for body in bodies.values():
         effect = next((node for node in body.nodes if node.op.effect), None)
         if effect is not None:
             problem = f"it draws random numbers or has another effect in {body.name}"
             words = {"function": op.name, "problem": problem, "fix": "draw outside of it."}
             raise fail("unsupported-call", recording.here(), **words)
-    around = _around(bodies)
+    around = list(dict.fromkeys([*[x._value for x in first], *_around(bodies)]))
     subgraphs = {
         name: Subgraph(
             recording.graph, body.name, [*around, *body.inputs], body.nodes, body.outputs
@@ -147,7 +157,10 @@ def _around(bodies: Mapping[str, Body]) -> list[Value]:
 
 
 def inlined(
-    recording: Recording, nodes: Sequence[Node], outputs: Sequence[Value], known: Mapping[Value, Any]
+    recording: Recording,
+    nodes: Sequence[Node],
+    outputs: Sequence[Value],
+    known: Mapping[Value, Any],
 ) -> list[Any]:
     """The outputs of nodes that were taken out, computed here for Tensors in the place of values."""
     values = {value: recording.lift(x) for value, x in known.items()}

@@ -12,7 +12,9 @@ is one batched pass over them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,14 +22,16 @@ import scipy.integrate as si
 from scipy.integrate._ivp.ivp import OdeResult
 
 from tracejit.autodiff.batch.batch import Batch
-from tracejit.autodiff.request.request import tangents_of
+from tracejit.autodiff.request.request import cotangents_of, tangents_of
 from tracejit.autodiff.reverse.loops import Derive
 from tracejit.ir.graph import Node
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.subgraph import Subgraph
-from tracejit.ir.types import ArrayType
+from tracejit.ir.types import HANDLE, ArrayType
+from tracejit.ops.base.batching import Moved
+from tracejit.ops.base.op import OPS
 from tracejit.ops.control.routines import keywords
-from tracejit.solvers.batching import define
+from tracejit.solvers.batching import define, looped, one_by_one
 from tracejit.solvers.calls import Call, twin
 from tracejit.solvers.functions import (
     FLOAT,
@@ -52,234 +56,396 @@ IVP_OPTIONS = ("rtol", "atol", "first_step", "max_step", "min_step")
 ODEINT_OPTIONS = ("rtol", "atol", "h0", "hmax", "hmin", "mxstep", "mxordn", "mxords")
 IMPLICIT = ("Radau", "BDF", "LSODA")
 """The methods that take the Jacobian of the rate."""
+STAGES = {"RK23": 2, "RK45": 3, "DOP853": 5, "Radau": 3, "BDF": 3, "LSODA": 4}
+"""The stages of Radau's method for the adjoint of each method, so that its order is no lower."""
+MOST_COLLOCATED = 32
+"""The largest state whose adjoint is solved in matrices after an explicit method."""
+MOST_NUMBERS = 1_000_000
+"""How many numbers the matrices may have that are solved at once."""
+
+
+class Problem:
+    """An initial value problem at the values that a node has: its rate, and its sensitivities."""
+
+    def __init__(self, recording: Recording, node: Node, operands: Sequence[Any]) -> None:
+        """The problem of a node of `solve_ivp` or `odeint`, or of an adjoint of one."""
+        self.recording = recording
+        self.operands = operands
+        self.params = node.params
+        self.body: Subgraph = node.params["rate"]
+        self.invariants = node.params["invariants"]
+        self.places = PLACES[node.op.name]
+        self.op = ADJOINTS.get(node.op.name, node.op)
+        self.start: Any = self.given("y0")
+        self.size = int(self.start.shape[0])
+
+    def place(self, name: str) -> int:
+        """The number of the operand that is given by this name."""
+        return self.invariants + self.places.index(name)
+
+    def given(self, name: str) -> Any:
+        """What is given by this name; None where nothing is."""
+        return self.operands[self.place(name)] if name in self.places else None
+
+    @property
+    def begin(self) -> Any:
+        """The time of the initial state."""
+        return self.given("times")[0] if self.op is ODEINT else self.given("t0")
+
+    def moved(self, sources: Mapping[int, Any]) -> Problem:
+        """The same problem with other operands of these numbers."""
+        made = copy(self)
+        made.operands = [sources.get(k, x) for k, x in enumerate(self.operands)]
+        return made
+
+    def rate(self, t: Any, y: Any) -> Any:
+        """The rate at a time and a state."""
+        pair = (t, y) if self.params["order"] == "ty" else (y, t)
+        known = dict(zip(self.body.inputs, [*self.operands[: self.invariants], *pair], strict=True))
+        return inlined(self.recording, self.body.nodes, self.body.outputs, known)[0]
+
+    def rates_at(self, times: Any, states: Any) -> Any:
+        """The rate at each of several states, which are rows."""
+        batch = Batch(self.recording, int(times.shape[0]))
+        with batch.recorded():
+            found = self.rate(batch.placeholder(times), batch.placeholder(states))
+        return batch.everywhere(found)
+
+    def along(self, start: Any, moving: Sequence[int], dots: Sequence[Any]) -> Any:
+        """The sensitivity along one direction: from `start`, the operands `moving` along `dots`."""
+
+        def rates(s: Any, y: Any, r: Any, nodes: Sequence[Node]) -> Any:
+            xs = [y, *[self.operands[k] for k in moving]]
+            return tangents_of([r], xs, [s, *dots], nodes)[0]
+
+        return self._sensitivities(start, rates, "_tangent")
+
+    def product(self, moving: Sequence[int], bar: Any) -> Any:
+        """The cotangents of the initial state and of the elements of the operands `moving`, for
+        that of the states."""
+        sizes = [int(np.prod(self.operands[k].shape)) for k in moving]
+        count = self.size + sum(sizes)
+
+        def rates(s: Any, y: Any, r: Any, nodes: Sequence[Node]) -> Any:
+            batch = Batch(self.recording, count)
+            units, place = [], self.size
+            for k, size in zip(moving, sizes, strict=True):
+                unit = np.zeros((count, size))
+                unit[place : place + size] = np.eye(size)
+                unit = unit.reshape(count, *self.operands[k].shape)
+                units.append(Tensor(self.recording.lift(unit), self.recording))
+                place += size
+            with batch.recorded():
+                xs = [y, *[self.operands[k] for k in moving]]
+                dots = [batch.placeholder(s), *map(batch.placeholder, units)]
+                (dot,) = tangents_of([r], xs, dots, nodes)
+            return batch.everywhere(dot)
+
+        starts = np.eye(count, self.size)
+        found = self._sensitivities(starts, rates, "_sensitivities")
+        if self.op is ODEINT:
+            return np.einsum("kmn,kn->m", found, bar)
+        return np.einsum("mnk,nk->m", found, bar) if self.op is STATES else found @ bar
+
+    def _sensitivities(self, starts: Any, rates: Callable[..., Any], suffix: str) -> Any:
+        """The sensitivities that start there, in the shape of `starts` for each of the states."""
+        recording, size, shape = self.recording, self.size, starts.shape
+        count = int(np.prod(shape)) // max(size, 1)
+        whole = size * (1 + count)
+        is_timed_first = self.params["order"] == "ty"
+        kinds = {"t": SCALAR, "z": ArrayType((whole,), FLOAT)}
+        kinds = kinds if is_timed_first else dict(reversed(kinds.items()))
+        function = Function(recording, self.body.name + suffix, kinds)
+
+        def rate() -> list[Any]:
+            with recording.at(NOWHERE):
+                t, z = function.inputs if is_timed_first else reversed(function.inputs)
+                y, s = z[:size], np.reshape(z[size:], shape)
+                first = len(recording.graph.nodes)
+                r = self.rate(t, y)
+                nodes = recording.graph.nodes[first:]
+                moved = np.reshape(rates(s, y, r, nodes), -1)
+                outputs = [np.concatenate((r, moved))]
+                if "jacobian" in self.params:
+                    block = jacobian(r, y, nodes)
+                    blocks = np.eye(1 + count)[:, None, :, None] * block[None, :, None, :]
+                    outputs.append(np.reshape(blocks, (whole, whole)))
+                return outputs
+
+        outputs = function.record(rate)
+        names = ("rate", "jacobian")[: len(outputs)]
+        bodies = {
+            name: function.body([output], "" if name == "rate" else "_jacobian")
+            for name, output in zip(names, outputs, strict=True)
+        }
+        given = [*self.operands[self.invariants : self.invariants + len(PLACES[self.op.name])]]
+        initial = np.concatenate((self.start, np.reshape(starts, -1)))
+        given[PLACES[self.op.name].index("y0")] = initial
+        options = {name: self.params[name] for name in OPTIONS[self.op.name]}
+        if isinstance(options["atol"], tuple):
+            options["atol"] = options["atol"] * (1 + count)
+        found = emit_routine(recording, self.op, bodies, given, **options)[0]
+        if self.op is ODEINT:
+            return np.reshape(found[:, size:], (-1, *shape))
+        return np.reshape(found[size:], (*shape, -1) if self.op is STATES else shape)
 
 
 class InitialValueDerivative:
     """The derivative of the states that an initial value problem leads to."""
 
     def __init__(
-        self, recording: Recording, node: Node, operands: Sequence[Tensor], wanted: Sequence[bool]
+        self, recording: Recording, node: Node, operands: Sequence[Any], wanted: Sequence[bool]
     ) -> None:
         """The operands that are `wanted` move."""
         self.recording = recording
-        self.op = node.op
-        self.params = node.params
-        self.rate: Subgraph = node.params["rate"]
-        self.first = node.params["invariants"]
+        self.problem = problem = Problem(recording, node, operands)
+        self.node = node
         self.operands = operands
         self.states: Any = Tensor(node.results[0], recording)
-        places = PLACES[node.op.name]
-        self.place_of = {name: self.first + k for k, name in enumerate(places)}
-        self.moving = [k for k in range(self.first) if wanted[k] and operands[k].type.is_inexact]
-        self.moves = {name: wanted[place] for name, place in self.place_of.items()}
-        self.start = self._given("y0")
-        self.size = int(self.start.shape[0])
+        self.wanted = wanted
+        first = problem.invariants
+        self.moving = [k for k in range(first) if wanted[k] and operands[k].type.is_inexact]
 
     def pulled_back(self, cotangents: Sequence[Any], gradients: Derive) -> list[Any]:
-        """The cotangent of each operand for those of the states."""
+        """The cotangent of each operand for that of the states."""
+        problem = self.problem
         answers: list[Any] = [None] * len(self.operands)
         bar = cotangents[0]
         if bar is None:
             return answers
-        rows: list[Any] = []
-        directions: list[tuple[int, tuple[int, ...]]] = []
-        if self.moves["y0"]:
-            rows.append(np.eye(self.size))
-            directions.append((self.place_of["y0"], self.start.shape))
-        if self._moves_start:
-            rows.append(np.reshape(-self._rate_at_start(), (1, self.size)))
-            directions.append((self.place_of["t0" if "t0" in self.place_of else "times"], ()))
-        first = sum(len(row) for row in rows)
+        is_moved = self.moving or self._moves("y0") or self._moves_begin()
+        found = self._adjoint(bar, gradients) if is_moved else None
+        if self._moves("y0"):
+            answers[problem.place("y0")] = found[: problem.size]
+        place = problem.size
         for k in self.moving:
             shape = self.operands[k].shape
-            rows.append(np.zeros((int(np.prod(shape)), self.size)))
-            directions.append((k, shape))
-        if rows:
-            starts = rows[0] if len(rows) == 1 else np.concatenate(rows)
-            found = self._contracted(self._along_all(starts, first), bar)
-            place = 0
-            for k, shape in directions:
-                size = int(np.prod(shape))
-                part = found[place : place + size]
-                answers[k] = np.reshape(part, shape) if shape else found[place]
-                place += size
-        if self.moves.get("t1"):
-            answers[self.place_of["t1"]] = np.sum(bar * self._rate_at_end())
-        if self.moves.get("times"):
-            self._add_times(answers, bar)
+            size = int(np.prod(shape))
+            part = found[place : place + size] if shape else found[place]
+            answers[k] = np.reshape(part, shape) if len(shape) > 1 else part
+            place += size
+        begin = None
+        if self._moves_begin():
+            begin = -np.sum(found[: problem.size] * problem.rate(problem.begin, problem.start))
+        if self._moves("t0"):
+            answers[problem.place("t0")] = begin
+        if self._moves("t1"):
+            rate = problem.rate(problem.given("t1"), self.states)
+            answers[problem.place("t1")] = np.sum(bar * rate)
+        if self._moves("times"):
+            times = np.sum(bar * self._rates(), axis=1 if problem.op is ODEINT else 0)
+            if problem.op is ODEINT:  # whose first is the time of the initial state
+                rest = np.zeros(int(times.shape[0]) - 1)
+                times = times + np.concatenate((np.reshape(begin, (1,)), rest))
+            answers[problem.place("times")] = times
         return answers
 
     def pushed_forward(self, dots: Sequence[Any], tangents: Derive) -> list[Any]:
-        """The tangents of the states for those of the operands."""
-        start = dots[self.place_of["y0"]]
-        start = np.zeros(self.size) if start is None else start
-        first = dots[self.place_of["t0"]] if "t0" in self.place_of else None
-        times = dots[self.place_of["times"]] if "times" in self.place_of else None
-        if "t0" not in self.place_of and times is not None:
-            first = times[0]
-        if first is not None:
-            start = start - first * self._rate_at_start()
-        found = self._along_one(start, dots)
-        last = dots[self.place_of["t1"]] if "t1" in self.place_of else None
-        if last is not None:
-            found = found + last * self._rate_at_end()
-        if times is not None:
-            rates = self._rates_at_times()
-            found = found + (times[:, None] * rates if self._is_by_rows else times * rates)
-        return [found]
+        """The tangent of the states for those of the operands."""
+        problem = self.problem
 
-    # Sensitivities
+        def dot_of(name: str) -> Any:
+            return dots[problem.place(name)] if name in problem.places else None
 
-    def _along_one(self, start: Any, dots: Sequence[Any]) -> Any:
-        """The sensitivity of the states along one direction."""
+        start, times, last = dot_of("y0"), dot_of("times"), dot_of("t1")
+        begin = dot_of("t0") if problem.op is not ODEINT or times is None else times[0]
+        start = np.zeros(problem.size) if start is None else start
+        if begin is not None:
+            start = start - begin * problem.rate(problem.begin, problem.start)
         moving = [k for k in self.moving if dots[k] is not None]
+        found = problem.along(start, moving, [dots[k] for k in moving])
+        if last is not None:
+            found = found + last * problem.rate(problem.given("t1"), self.states)
+        if times is not None:
+            found = found + (times[:, None] if problem.op is ODEINT else times) * self._rates()
+        return [found, *[None] * (len(self.node.results) - 1)]
 
-        def rates(s: Any, y: Any, r: Any, nodes: Sequence[Node]) -> Any:
-            xs = [y, *[self.operands[k] for k in moving]]
-            return tangents_of([r], xs, [s, *[dots[k] for k in moving]], nodes)[0]
+    def _moves(self, name: str) -> bool:
+        problem = self.problem
+        return name in problem.places and self.wanted[problem.place(name)]
 
-        return self._sensitivities(start, rates, "_tangent")
+    def _moves_begin(self) -> bool:
+        return self._moves("times" if self.problem.op is ODEINT else "t0")
 
-    def _along_all(self, starts: Any, first: int) -> Any:
-        """The sensitivities along every direction: those of the initial state are the `first`, and
-        those of the elements of the parameters follow."""
-        count = int(starts.shape[0])
+    def _rates(self) -> Any:
+        """The rate at each of the states, in their shape."""
+        times = self.problem.given("times")
+        if self.problem.op is ODEINT:
+            return self.problem.rates_at(times, self.states)
+        return np.transpose(self.problem.rates_at(times, np.transpose(self.states)))
 
-        def rates(s: Any, y: Any, r: Any, nodes: Sequence[Node]) -> Any:
-            batch = Batch(self.recording, count)
-            units = [np.zeros((count, *self.operands[k].shape)) for k in self.moving]
-            place = first
-            for unit in units:
-                size = int(np.prod(unit.shape[1:]))
-                unit.reshape(count, size)[place : place + size] = np.eye(size)
-                place += size
-            lifted = [Tensor(self.recording.lift(unit), self.recording) for unit in units]
-            with batch.recorded():
-                xs = [y, *[self.operands[k] for k in self.moving]]
-                dots = [batch.placeholder(s), *[batch.placeholder(unit) for unit in lifted]]
-                (dot,) = tangents_of([r], xs, dots, nodes)
-            return batch.everywhere(dot)
-
-        return self._sensitivities(starts, rates, "_sensitivities")
-
-    def _sensitivities(self, starts: Any, rates: Callable[..., Any], suffix: str) -> Any:
-        """The sensitivities that start there, as arrays of their shape for each of the states."""
-        recording, size = self.recording, self.size
-        shape = starts.shape
-        count = int(np.prod(shape)) // max(size, 1)
-        names = self._ordered(SCALAR, ArrayType((size * (1 + count),), FLOAT), ("t", "z"))
-        function = Function(recording, self.rate.name + suffix, names)
-        t, z = self._ordered_back(function.inputs)
-
-        def rate() -> list[Any]:
-            with recording.at(NOWHERE):
-                y, s = z[:size], np.reshape(z[size:], shape)
-                start = len(recording.graph.nodes)
-                r = self._rate(t, y)
-                nodes = recording.graph.nodes[start:]
-                moved = np.reshape(rates(s, y, r, nodes), -1)
-                outputs = [np.concatenate((r, moved))]
-                if "jacobian" in self.params:
-                    block = jacobian(r, y, nodes)
-                    whole = np.eye(1 + count)[:, None, :, None] * block[None, :, None, :]
-                    outputs.append(np.reshape(whole, (size * (1 + count), size * (1 + count))))
-                return outputs
-
-        outputs = function.record(rate)
-        bodies = {"rate": function.body(outputs[:1])}
-        if "jacobian" in self.params:
-            bodies["jacobian"] = function.body(outputs[1:], "_jacobian")
-        given = list(self.operands[self.first :])
-        initial = np.concatenate((self.start, np.reshape(starts, -1)))
-        given[self.place_of["y0"] - self.first] = initial
-        bodies_of_node = ("rate", "jacobian")
-        options = {
-            name: value
-            for name, value in self.params.items()
-            if name not in bodies_of_node and name != "invariants"
+    def _adjoint(self, bar: Any, gradients: Derive) -> Any:
+        """The cotangents of the initial state and of what moves of the parameters."""
+        problem, recording = self.problem, self.recording
+        if problem.op is ODEINT:
+            return problem.product(self.moving, bar)
+        bodies = {
+            name: self._here(body)
+            for name in ("rate", "jacobian")
+            if (body := self.node.params.get(name)) is not None
         }
-        atol = options.get("atol")
-        if isinstance(atol, tuple):
-            options["atol"] = atol * (1 + count)
-        (found,) = emit_routine(recording, self.op, bodies, given, **options)
-        if self.op is ODEINT:
-            return np.reshape(found[:, size:], (-1, *shape))
-        if self.op is STATES:
-            return np.reshape(found[size:], (*shape, -1))
-        return np.reshape(found[size:], shape)
+        if is_collocated(problem.size, self.node.params["method"]):
+            bodies |= self._collocated()
+        else:
+            bodies["pull"] = self._pull()
+        given = [*self.operands[problem.invariants :], Tensor(self.node.results[1], recording), bar]
+        options = {name: self.node.params[name] for name in OPTIONS[self.node.op.name]}
+        first = [self.operands[k] for k in self.moving]
+        options["parameters"] = len(first)
+        options["size"] = problem.size + sum(int(np.prod(x.shape)) for x in first)
+        op = FINAL_ADJOINT if problem.op is FINAL else STATES_ADJOINT
+        return emit_routine(recording, op, bodies, given, first, **options)[0]
 
-    def _contracted(self, sensitivities: Any, bar: Any) -> Any:
-        """The cotangent of each direction."""
-        if self.op is ODEINT:
-            return np.einsum("kmn,kn->m", sensitivities, bar)
-        if self.op is STATES:
-            return np.einsum("mnk,nk->m", sensitivities, bar)
-        return sensitivities @ bar
+    def _pull(self) -> Body:
+        """The function of a time, a state and a cotangent of the rate that returns those of the
+        state and of what moves of the parameters."""
+        problem, recording = self.problem, self.recording
+        state = problem.start.type
+        function = Function(
+            recording, problem.body.name + "_pullback", {"t": SCALAR, "y": state, "a": state}
+        )
 
-    # Times
+        def pull() -> list[Any]:
+            t, y, a = function.inputs
+            first = len(recording.graph.nodes)
+            r = problem.rate(t, y)
+            nodes = recording.graph.nodes[first:]
+            xs = [y, *[self.operands[k] for k in self.moving]]
+            found = cotangents_of([r], xs, [a], nodes)
+            return [np.concatenate([np.reshape(g, -1) for g in found])]
 
-    @property
-    def _is_by_rows(self) -> bool:
-        return self.op is ODEINT
+        with recording.at(NOWHERE):
+            return function.body(function.record(pull))
 
-    @property
-    def _moves_start(self) -> bool:
-        return bool(self.moves.get("t0") or (self._is_by_rows and self.moves["times"]))
-
-    def _add_times(self, answers: list[Any], bar: Any) -> None:
-        """Add the cotangents of the times of the states."""
-        place = self.place_of["times"]
-        found = np.sum(bar * self._rates_at_times(), axis=1 if self._is_by_rows else 0)
-        before = answers[place]
-        if before is not None:  # of the first, where the problem begins
-            found = found + np.concatenate((np.reshape(before, (1,)), np.zeros(found.shape[0] - 1)))
-        answers[place] = found
-
-    def _rate_at_start(self) -> Any:
-        is_timed = "t0" in self.place_of
-        return self._rate(self._given("t0") if is_timed else self._given("times")[0], self.start)
-
-    def _rate_at_end(self) -> Any:
-        return self._rate(self._given("t1"), self.states)
-
-    def _rates_at_times(self) -> Any:
-        """The rate at each of the states, in the shape of these."""
-        times = self._given("times")
-        rows = self.states if self._is_by_rows else np.transpose(self.states)
-        batch = Batch(self.recording, int(times.shape[0]))
-        with batch.recorded():
-            found = self._rate(batch.placeholder(times), batch.placeholder(rows))
-        whole = batch.everywhere(found)
-        return whole if self._is_by_rows else np.transpose(whole)
-
-    # The rate
-
-    def _rate(self, t: Any, y: Any) -> Any:
-        """The rate at a time and a state."""
-        body = self.rate
-        known = [*self.operands[: self.first], *self._ordered(t, y).values()]
+    def _here(self, body: Subgraph) -> Body:
+        """A function of time and state, as it reads the operands."""
+        kinds = {"t": SCALAR, "y": self.problem.start.type}
+        function = Function(self.recording, body.name, kinds)
+        known = [*self.operands[: self.problem.invariants], *function.inputs]
         pairs = dict(zip(body.inputs, known, strict=True))
-        return inlined(self.recording, body.nodes, body.outputs, pairs)[0]
+        found = function.record(lambda: inlined(self.recording, body.nodes, body.outputs, pairs))
+        return function.body(found)
 
-    def _ordered(self, t: Any, y: Any, names: tuple[str, str] = ("t", "y")) -> dict[str, Any]:
-        """Time and state by name, in the order in which the rate takes them."""
-        pair = {names[0]: t, names[1]: y}
-        return pair if self.params["order"] == "ty" else dict(reversed(pair.items()))
+    def _collocated(self) -> dict[str, Body]:
+        """The functions of many times and states at once: the Jacobians of the rate by the state,
+        and the cotangents of what moves of the parameters, summed."""
+        problem, recording = self.problem, self.recording
+        size = problem.size
+        count = STAGES[self.node.params["method"]] * chunk_of(size, self.node.params["method"])
+        rows = ArrayType((count, size), FLOAT)
+        kinds = {"ts": ArrayType((count,), FLOAT), "ys": rows, "cotangents": rows}
+        function = Function(recording, problem.body.name, kinds)
+        alone = Function(recording, problem.body.name, dict(list(kinds.items())[:2]))
 
-    def _ordered_back(self, pair: Sequence[Any]) -> tuple[Any, Any]:
-        first, second = pair
-        return (first, second) if self.params["order"] == "ty" else (second, first)
+        def jacobians() -> list[Any]:
+            ts, ys = alone.inputs
+            whole = problem.rates_at(ts, ys)
+            unit = np.broadcast_to(np.eye(size)[:, None, :], (size, count, size)).copy()
+            batch = Batch(recording, size)
+            with batch.recorded():
+                dot = batch.placeholder(Tensor(recording.lift(unit), recording))
+                (moved,) = tangents_of([whole], [ys], [dot])
+            return [np.transpose(batch.everywhere(moved), (1, 2, 0))]
 
-    def _given(self, name: str) -> Any:
-        return self.operands[self.place_of[name]]
+        def pull() -> list[Any]:
+            ts, ys, bars = function.inputs
+            xs = [recording.distinct(self.operands[k]) for k in self.moving]
+            whole = problem.moved(dict(zip(self.moving, xs, strict=True))).rates_at(ts, ys)
+            found = cotangents_of([whole], xs, [bars])
+            parts = [np.reshape(g, -1) for g in found]
+            return [np.concatenate(parts) if parts else np.zeros_like(problem.start, shape=(0,))]
+
+        with recording.at(NOWHERE):
+            return {
+                "jacobians": alone.body(alone.record(jacobians), "_jacobians"),
+                "pull": function.body(function.record(pull), "_pullback"),
+            }
 
 
-def _spelled_ivp(given: Sequence[ArrayType], **params: Any) -> str:
+def is_collocated(size: int, method: str) -> bool:
+    """Return whether the adjoint of a problem is solved by collocation, in matrices."""
+    return method in IMPLICIT or size <= MOST_COLLOCATED
+
+
+def chunk_of(size: int, method: str) -> int:
+    """The number of steps whose linear systems are solved at once."""
+    return int(np.clip(MOST_NUMBERS // (STAGES[method] * size) ** 2, 1, 32))
+
+
+def _batched_adjoint(name: str, moved: Moved, *operands: Any, **params: Any) -> Any:
+    """The adjoints of a batch. Where only the cotangents differ, the steps are the same for all;
+    else they are made again for each element."""
+    if not any(moved[:-2]):
+        return one_by_one(name, moved, *operands, **params)
+    base = ADJOINTS[name]
+
+    def call(*inside: Any, **opened: Any) -> Any:
+        given = inside[: len(inside) - 2]
+        names = ("rate", "jacobian", "invariants", *OPTIONS[base.name])
+        steps = base(*given, **{key: opened[key] for key in names if key in opened})[1]
+        return OPS[name](*given, steps, inside[-1], **opened)
+
+    return looped(name, call, moved, operands, params)[0]
+
+
+class AdjointDerivative:
+    """The derivative of the product of a cotangent with the sensitivities, which an adjoint is."""
+
+    def __init__(
+        self, recording: Recording, node: Node, operands: Sequence[Any], wanted: Sequence[bool]
+    ) -> None:
+        """The operands that are `wanted` move."""
+        problem = Problem(recording, node, operands)
+        start = len(recording.graph.nodes)
+        moving = range(node.params["parameters"])
+        self.product = problem.product(moving, problem.given("bar"))
+        self.nodes = recording.graph.nodes[start:]
+        self.operands = operands
+        self.moving = [k for k, x in enumerate(operands) if wanted[k] and x.type.is_inexact]
+
+    def pulled_back(self, cotangents: Sequence[Any], gradients: Derive) -> list[Any]:
+        """The cotangent of each operand for that of the adjoint."""
+        answers: list[Any] = [None] * len(self.operands)
+        if cotangents[0] is not None:
+            xs = [self.operands[k] for k in self.moving]
+            found = gradients([self.product], xs, [cotangents[0]], self.nodes)
+            for k, answer in zip(self.moving, found, strict=True):
+                answers[k] = answer
+        return answers
+
+    def pushed_forward(self, dots: Sequence[Any], tangents: Derive) -> list[Any]:
+        """The tangent of the adjoint for those of the operands."""
+        moving = [k for k in self.moving if dots[k] is not None]
+        xs = [self.operands[k] for k in moving]
+        return tangents([self.product], xs, [dots[k] for k in moving], self.nodes)
+
+
+def _spelled_ivp(given: Sequence[ArrayType], has_steps: bool = False, **params: Any) -> str:
     at = ", t_eval={3}" if len(given) == 4 else ""
     jac = ", jac={jacobian}" if "jacobian" in params else ""
-    options = keywords(method=params["method"], **{name: params[name] for name in IVP_OPTIONS})
+    is_dense = at or is_collocated(given[2].size, params["method"])
+    dense = True if has_steps and is_dense else None
+    options = keywords(
+        method=params["method"],
+        **{name: params[name] for name in IVP_OPTIONS},
+        dense_output=dense,
+    )
     call = f"scipy.integrate.solve_ivp({{rate}}, ({{0}}, {{1}}), {{2}}{at}{jac}{options})"
+    if has_steps:
+        return f"helpers.{'with_states' if at else 'with_last'}({call})"
     return f"helpers.integrated({call})" + ("" if at else "[:, -1]")
+
+
+def _spelled_adjoint(given: Sequence[ArrayType], **params: Any) -> str:
+    times = ", {3}" if len(given) == 6 else ""
+    steps, bar = f"{{{len(given) - 2}}}", f"{{{len(given) - 1}}}"
+    grid = f"*helpers.steps_to({steps}, {bar}{times})"
+    method, size = params["method"], given[2].size
+    if is_collocated(size, method):
+        sizes = f"{chunk_of(size, method)}, {STAGES[method]}"
+        call = f"helpers.collocation_adjoint({{jacobians}}, {{pull}}, {steps}.sol, {sizes}, {grid})"
+        return call
+    return f"helpers.explicit_adjoint({{rate}}, {{pull}}, scipy.integrate.{method}, {grid})"
 
 
 def _spelled_odeint(given: Sequence[ArrayType], **params: Any) -> str:
@@ -289,34 +455,78 @@ def _spelled_odeint(given: Sequence[ArrayType], **params: Any) -> str:
     return f"helpers.successful(*{call})"
 
 
+def _last(*types: ArrayType, invariants: int, **params: Any) -> ArrayType:
+    """The type of the last state."""
+    return types[invariants + 2]
+
+
+def _columns(*types: ArrayType, invariants: int, **params: Any) -> ArrayType:
+    """The type of a state for each time, a column each."""
+    state, times = types[invariants + 2 : invariants + 4]
+    return ArrayType((*state.shape, *times.shape), FLOAT)
+
+
+def _rows(*types: ArrayType, invariants: int, **params: Any) -> ArrayType:
+    """The type of a state for each time, a row each."""
+    state, times = types[invariants : invariants + 2]
+    return ArrayType((*times.shape, *state.shape), FLOAT)
+
+
+def _cotangents(*types: ArrayType, size: int, **params: Any) -> ArrayType:
+    """The type of the cotangents of the initial state and of the parameters, as one vector."""
+    return ArrayType((size,), FLOAT)
+
+
+def _with_steps(infer: Callable[..., ArrayType]) -> Callable[..., tuple[ArrayType, ArrayType]]:
+    return lambda *types, **params: (infer(*types, **params), HANDLE)
+
+
 PLACES = {
-    "final_state": ("t0", "t1", "y0"),
+    "last_state": ("t0", "t1", "y0"),
     "states": ("t0", "t1", "y0", "times"),
     "states_by_rows": ("y0", "times"),
+    "adjoint_of_last": ("t0", "t1", "y0", "steps", "bar"),
+    "adjoint_of_states": ("t0", "t1", "y0", "times", "steps", "bar"),
 }
 """The names of what the routines are given."""
-FINAL = define(
-    "final_state",
-    infer=lambda *types, invariants, **params: types[invariants + 2],
-    spelling=_spelled_ivp,
-    derivative=InitialValueDerivative,
+_IVP = ("order", "method", *IVP_OPTIONS)
+OPTIONS = {
+    "last_state": _IVP,
+    "states": _IVP,
+    "states_by_rows": ("order", *ODEINT_OPTIONS),
+}
+"""The names of their options."""
+_define = partial(define, derivative=InitialValueDerivative)
+_spelled_steps = partial(_spelled_ivp, has_steps=True)
+FINAL = _define(
+    "last_state",
+    infer=_with_steps(_last),
+    spelling=_spelled_steps,
+    first_alone=_define("last_state_alone", infer=_last, spelling=_spelled_ivp),
 )
-STATES = define(
+STATES = _define(
     "states",
-    infer=lambda *types, invariants, **params: ArrayType(
-        (types[invariants + 2].shape[0], types[invariants + 3].shape[0]), FLOAT
-    ),
-    spelling=_spelled_ivp,
-    derivative=InitialValueDerivative,
+    infer=_with_steps(_columns),
+    spelling=_spelled_steps,
+    first_alone=_define("states_alone", infer=_columns, spelling=_spelled_ivp),
 )
-ODEINT = define(
-    "states_by_rows",
-    infer=lambda *types, invariants, **params: ArrayType(
-        (types[invariants + 1].shape[0], types[invariants].shape[0]), FLOAT
-    ),
-    spelling=_spelled_odeint,
-    derivative=InitialValueDerivative,
+ODEINT = _define("states_by_rows", infer=_rows, spelling=_spelled_odeint)
+FINAL_ADJOINT = define(
+    "adjoint_of_last",
+    batch=partial(_batched_adjoint, "adjoint_of_last"),
+    infer=_cotangents,
+    spelling=_spelled_adjoint,
+    derivative=AdjointDerivative,
 )
+STATES_ADJOINT = define(
+    "adjoint_of_states",
+    batch=partial(_batched_adjoint, "adjoint_of_states"),
+    infer=_cotangents,
+    spelling=_spelled_adjoint,
+    derivative=AdjointDerivative,
+)
+ADJOINTS = {FINAL_ADJOINT.name: FINAL, STATES_ADJOINT.name: STATES}
+"""The routine whose adjoint one is."""
 
 
 def _bodies(call: Call, user: Any, order: str, size: int, has_jacobian: bool) -> dict[str, Body]:
@@ -406,7 +616,9 @@ class Steps:
         raise self._refused()
 
     def _refused(self) -> Exception:
-        problem = f"{self.name} has as many columns as the solver makes steps, which depends on data"
+        problem = (
+            f"{self.name} has as many columns as the solver makes steps, which depends on data"
+        )
         fix = "give t_eval=, or read the last one: sol.y[:, -1]."
         words = {"function": "scipy.integrate.solve_ivp", "problem": problem, "fix": fix}
         return fail("unsupported-call", places.here(), **words)

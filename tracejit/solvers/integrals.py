@@ -95,7 +95,9 @@ class IntegralDerivative:
 
         def integrand(nodes: Sequence[Node]) -> Any:
             xs = self._tensors([self.body.inputs[k] for k in moving])
-            return tangents(self._tensors(self.body.outputs), xs, [dots[k] for k in moving], nodes)[0]
+            return tangents(self._tensors(self.body.outputs), xs, [dots[k] for k in moving], nodes)[
+                0
+            ]
 
         if moving:
             terms.append(self._integral(integrand, "_tangent"))
@@ -127,7 +129,9 @@ class IntegralDerivative:
 
     def _integrand_at(self, end: int) -> Any:
         """The integrand at a limit."""
-        known = dict(zip(self.body.inputs, [*self.operands[: self.first], self.limits[end]], strict=True))
+        known = dict(
+            zip(self.body.inputs, [*self.operands[: self.first], self.limits[end]], strict=True)
+        )
         return inlined(self.recording, self.body.nodes, self.body.outputs, known)[0]
 
     def _tensors(self, values: Sequence[Value]) -> list[Tensor]:

@@ -66,7 +66,9 @@ def _spelled_bounds(pairs: Any) -> str:
 
 
 def _spelled_scalar(given: Sequence[ArrayType], **params: Any) -> str:
-    options = keywords(**{name: params[name] for name in ("bracket", "bounds", "method", "tol", "options")})
+    options = keywords(
+        **{name: params[name] for name in ("bracket", "bounds", "method", "tol", "options")}
+    )
     return f"helpers.solved(scipy.optimize.minimize_scalar({{value}}{options}))"
 
 
@@ -103,11 +105,14 @@ def _stationary(function: Function, f: Any, bounds: Bounds | None) -> list[Any]:
     return function.record(masked)
 
 
-def _bodies(function: Function, stationary: Sequence[Any], **outputs: Sequence[Any]) -> dict[str, Body]:
+def _bodies(
+    function: Function, stationary: Sequence[Any], **outputs: Sequence[Any]
+) -> dict[str, Body]:
     """The functions of a minimum: those that the call has, and those of the equation."""
     suffixes = {"value": "", "residuals": "", "slopes": "_jacobian"}
     bodies = {
-        name: function.body(values, suffixes.get(name, f"_{name}")) for name, values in outputs.items()
+        name: function.body(values, suffixes.get(name, f"_{name}"))
+        for name, values in outputs.items()
     }
     _, residual, matrix = stationary
     bodies["residual"] = function.body([residual], "_gradient")
@@ -120,13 +125,19 @@ def _minimize(call: Call) -> Any:
     names = ("fun", "x0", "args", "method", "jac", "hess", "hessp", "bounds", "tol", "options")
     call.known(*names)
     start = vector(call["x0"])
-    function = Function(call.recording, role(call["fun"], "loss"), {"x": ArrayType(start.shape, FLOAT)})
+    function = Function(
+        call.recording, role(call["fun"], "loss"), {"x": ArrayType(start.shape, FLOAT)}
+    )
     is_pair = call["jac"] is True
     (f,) = function.record(lambda: [_scalar(call, function, is_pair)])
     bounds = _bounds_of(call, start.shape[0])
     stationary = _stationary(function, f, bounds)
     method = call["method"]
-    asked = {"value": [f]} if (method or "").lower() in BY_VALUE else {"value_and_gradient": [f, stationary[0]]}
+    asked = (
+        {"value": [f]}
+        if (method or "").lower() in BY_VALUE
+        else {"value_and_gradient": [f, stationary[0]]}
+    )
     bodies = _bodies(function, stationary, **asked)
     params = {"method": method, "bounds": bounds, **call.options("tol", "options")}
     (x,) = call_routine(call.recording, MINIMUM, bodies, [start], **params)
@@ -142,7 +153,9 @@ def _minimize_scalar(call: Call) -> Any:
     bodies = _bodies(function, _stationary(function, f, None), value=[f])
     params = call.options("bracket", "bounds", "method", "tol", "options")
     if params["bounds"] is not None:
-        call.refuse("a minimum between bounds= may lie at one of them", "use minimize with bounds=.")
+        call.refuse(
+            "a minimum between bounds= may lie at one of them", "use minimize with bounds=."
+        )
     (x,) = call_routine(call.recording, SCALAR_MINIMUM, bodies, [], **params)
     return OptimizeResult(x=x, success=True, fun=solution_of(function.body([f]), x)[0])
 
@@ -163,7 +176,13 @@ class _Fit:
     """A solution of least squares, with the residuals and their Jacobian there."""
 
     def __init__(
-        self, call: Call, name: str, user: Any, x0: Any, bounds: Bounds | None, params: dict[str, Any]
+        self,
+        call: Call,
+        name: str,
+        user: Any,
+        x0: Any,
+        bounds: Bounds | None,
+        params: dict[str, Any],
     ) -> None:
         start = vector(x0)
         function = Function(call.recording, name, {"x": ArrayType(start.shape, FLOAT)})
@@ -171,7 +190,9 @@ class _Fit:
         slopes, half = function.record(
             lambda: [jacobian(r, function.inputs[0], function.nodes), 0.5 * np.sum(r**2)]
         )
-        bodies = _bodies(function, _stationary(function, half, bounds), residuals=[r], slopes=[slopes])
+        bodies = _bodies(
+            function, _stationary(function, half, bounds), residuals=[r], slopes=[slopes]
+        )
         (self.x,) = call_routine(
             call.recording, LEAST_SQUARES, bodies, [start], bounds=bounds, **params
         )
@@ -180,7 +201,18 @@ class _Fit:
 
 @twin(so.curve_fit)
 def _curve_fit(call: Call) -> Any:
-    call.known("f", "xdata", "ydata", "p0", "sigma", "absolute_sigma", "bounds", "method", "jac", "check_finite")
+    call.known(
+        "f",
+        "xdata",
+        "ydata",
+        "p0",
+        "sigma",
+        "absolute_sigma",
+        "bounds",
+        "method",
+        "jac",
+        "check_finite",
+    )
     model, xs, ys = call["f"], call["xdata"], vector(call["ydata"])
     count = _parameters_of(call)
     start = call["p0"] if call["p0"] is not None else np.ones(count)

@@ -147,7 +147,9 @@ def _root_scalar(call: Call) -> Any:
     starts = call["bracket"] if is_bracket else [call["x0"], call["x1"]]
     given = [number(one) for one in starts if one is not None]
     if not given:
-        raise ValueError("Unable to select a solver as neither bracket nor starting point provided.")
+        raise ValueError(
+            "Unable to select a solver as neither bracket nor starting point provided."
+        )
     bodies = _equation(call, call["f"], NUMBER, call["fprime"] is True)
     by_default = "brentq" if is_bracket else "newton" if len(given) == 1 else "secant"
     method = (call["method"] or by_default).lower()

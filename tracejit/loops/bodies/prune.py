@@ -79,7 +79,7 @@ class _Needs(NamedTuple):
 def _needs(node: Node, reads: Set[Value]) -> _Needs:
     """The parts of a node that are needed where some values are read."""
     if is_routine(node):
-        return _needs_of_functions(node)
+        return _needs_of_functions(node, reads)
     return (_needs_of_sides if is_condition(node) else _needs_of)(node, reads)
 
 
@@ -205,7 +205,7 @@ def _pruned_condition(
     return _put([*node.results], needs.outputs, node, made)
 
 
-def _needs_of_functions(node: Node) -> _Needs:
+def _needs_of_functions(node: Node, reads: Set[Value]) -> _Needs:
     """The parts of a routine that are needed: the functions that it is given, and what they read
     of what is around them."""
     bodies = [body.graph for body in functions_of(node).values()]
@@ -217,7 +217,10 @@ def _needs_of_functions(node: Node) -> _Needs:
         read |= _read(body, nodes[-1], body.outputs)
     places = [k for k in range(first) if k in read and not isinstance(node.operands[k], Constant)]
     around = [*[node.operands[k] for k in places], *node.operands[first:]]
-    return _Needs(nodes, places, len(places), [*range(len(node.results))], constants, around)
+    outputs = [k for k, value in enumerate(node.results) if value in reads]
+    if node.op.first_alone is None or outputs != [0]:
+        outputs = [*range(len(node.results))]
+    return _Needs(nodes, places, len(places), outputs, constants, around)
 
 
 def _pruned_routine(
@@ -239,9 +242,11 @@ def _pruned_routine(
     params |= {name: Subgraph.of(body) for name, body in zip(functions, shrunk, strict=True)}
     params["invariants"] = len(needs.places)
     read = (*[operands[k] for k in needs.places], *operands[first:])
-    types = [value.type for value in node.results]
+    op = node.op if len(needs.outputs) == len(node.results) else node.op.first_alone
+    types = [node.results[k].type for k in needs.outputs]
     place = node.where, node.region, node.tapes, node.segment
-    return graph.emit(node.op, read, params, types, *place).results
+    made = graph.emit(op, read, params, types, *place).results
+    return _put([*node.results], needs.outputs, node, made)
 
 
 def _inlined(graph: Graph, node: Node, body: Graph, known: dict[Value, Value]) -> Sequence[Value]:

@@ -52,12 +52,92 @@ def integrated(result):
         raise RuntimeError(result.message)
     return result.y
 ''',
+    "with_last": '''
+def with_last(result):
+    """Return the last state in a result of solve_ivp, and the result; or raise RuntimeError."""
+    if not result.success:
+        raise RuntimeError(result.message)
+    return result.y[:, -1], result
+''',
+    "with_states": '''
+def with_states(result):
+    """Return the states in a result of solve_ivp, and the result; or raise RuntimeError."""
+    if not result.success:
+        raise RuntimeError(result.message)
+    return result.y, result
+''',
     "successful": '''
 def successful(states, report):
     """Return the states of odeint; raise RuntimeError if it did not reach the end."""
     if report["message"] != "Integration successful.":
         raise RuntimeError(report["message"])
     return states
+''',
+    "steps_to": '''
+def steps_to(result, bar, times=None):
+    """Return the times of the steps of solve_ivp, the states and the cotangents there."""
+    if times is None:
+        bars = np.zeros(result.y.T.shape)
+        bars[-1] = bar
+        return result.t, result.y.T, bars
+    ts = np.union1d(result.sol.ts, times)
+    ts = ts if result.sol.ts[0] <= result.sol.ts[-1] else ts[::-1]
+    bars = np.zeros((ts.size, bar.shape[0]))
+    np.add.at(bars, [np.flatnonzero(ts == t)[0] for t in times], bar.T)
+    return ts, result.sol(ts).T, bars
+''',
+    "explicit_adjoint": '''
+def explicit_adjoint(rate, pull, method, ts, ys, bars):
+    """Return the gradients of the first state and the parameters: Runge-Kutta steps, reversed."""
+    stages, size = method.B.size, ys.shape[1]
+    weights = np.zeros((stages, stages))
+    weights[:, : method.A.shape[1]] = method.A
+    rates, slopes = np.empty((stages, size)), np.empty((stages, size))
+    back, total = bars[-1], 0.0
+    for k in reversed(range(ts.size - 1)):
+        h = ts[k + 1] - ts[k]
+        points = []
+        for i in range(stages):
+            points.append((ts[k] + h * method.C[i], ys[k] + h * (weights[i, :i] @ rates[:i])))
+            rates[i] = rate(*points[i])
+        for i in reversed(range(stages)):
+            later = weights[i + 1 :, i] @ slopes[i + 1 :]
+            found = pull(*points[i], h * (method.B[i] * back + later))
+            slopes[i] = found[:size]
+            total = total + found[size:]
+        back = back + slopes.sum(axis=0) + bars[k]
+    return np.concatenate((back, total))
+''',
+    "collocation_adjoint": '''
+def collocation_adjoint(jacobians, pull, states, chunk, stages, ts, ys, bars):
+    """Return the gradients of the first state and the parameters: a step of Radau's for each."""
+    # The nodes of Radau's method, and the integrals of the polynomials through them.
+    power = np.poly1d([1.0] + [0.0] * (stages - 1)) * np.poly1d([1.0, -1.0]) ** stages
+    nodes = np.sort(power.deriv(stages - 1).roots.real)
+    powers = np.arange(stages)
+    weights = nodes[:, None] ** (powers + 1) / (powers + 1) @ np.linalg.inv(nodes[:, None] ** powers)
+    count, size = ys.shape
+    back, total = bars[-1], 0.0
+    for stop in range(count - 1, 0, -chunk):
+        first = max(stop - chunk, 0)
+        steps = np.zeros(chunk)
+        ends = np.full(chunk, ts[first])
+        steps[: stop - first] = ts[first + 1 : stop + 1] - ts[first:stop]
+        ends[: stop - first] = ts[first + 1 : stop + 1]
+        times = (ends[:, None] - steps[:, None] * nodes).reshape(-1)
+        points = states(times).T
+        slopes = jacobians(times, points).reshape(chunk, stages, size, size)
+        system = np.einsum("k,ij,kjba->kiajb", -steps, weights, slopes)
+        system = system.reshape(chunk, stages * size, stages * size) + np.eye(stages * size)
+        maps = np.linalg.solve(system, np.tile(np.eye(size), (chunk, stages, 1)))
+        begins = np.zeros((chunk, size, 1))
+        for k in reversed(range(stop - first)):
+            begins[k, :, 0] = back
+            back = maps[k, -size:] @ back + bars[first + k]
+        cotangents = (maps @ begins).reshape(chunk, stages, size)
+        cotangents *= (steps[:, None] * weights[-1])[:, :, None]
+        total = total + pull(times, points, cotangents.reshape(-1, size))
+    return np.concatenate((back, total))
 ''',
 }
 """The functions, by name."""

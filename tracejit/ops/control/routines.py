@@ -34,11 +34,13 @@ class Routine(ControlFlow):
     `spelling` is a function (given, **params) -> template of the call for the types of what is
     given: in it {0}, {1}, ... are what is given, and {NAME} is the function that the body of this
     name is. `derivative` makes the derivative of a node, as `ConditionDerivative` is one of a
-    condition.
+    condition. `first_alone` is the routine that takes the place of this one where nothing reads but
+    its first result.
     """
 
     spelling: Callable[..., str]
     derivative: Callable[..., Any]
+    first_alone: Routine | None = None
 
     def statement_lines(
         self, operands: Sequence[ArrayType], params: Mapping[str, Any]
@@ -124,7 +126,9 @@ def keywords(**options: Any) -> str:
     >>> keywords(method="hybr", tol=None, options=(("maxfev", 10),))
     ", method='hybr', options=dict(maxfev=10)"
     """
-    return "".join(f", {name}={_option(value)}" for name, value in options.items() if value is not None)
+    return "".join(
+        f", {name}={_option(value)}" for name, value in options.items() if value is not None
+    )
 
 
 def _option(value: Any) -> str:
