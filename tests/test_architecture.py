@@ -25,7 +25,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
 PACKAGES = (
-    "support", "convert", "ir", "ops", "passes", "trace", "loops", "autodiff", "text", "targets",
+    "support", "convert", "ir", "ops", "passes", "trace", "loops", "autodiff", "solvers",
+    "text", "targets",
     "cache", "runtime", "explorer", "debug", "compiler", "eager", "specialise", "exporting",
     "sharding", "api",
 )  # fmt: skip
@@ -65,6 +66,7 @@ OF_THE_BASE_CLASS = re.compile(r"\bis (not )?Tensor\b|\bin [({][^)}]*\bTensor\b"
 RUNTIME_DEPENDENCIES = {"numpy", "astor"}
 MAY_IMPORT_EXTRAS = (
     "tracejit.cli", "tracejit.dask", "tracejit.demo", "tracejit.scipy", "tracejit.ops.scipy",
+    "tracejit.solvers",
 )  # fmt: skip
 
 # A module is tested by the file of the same place and name under tests/, or by one of these.
@@ -152,6 +154,13 @@ TESTED_BY = {
     "tests/scipy/test_stats.py": """
         ops.scipy.stats.continuous ops.scipy.stats.discrete ops.scipy.stats.families
         ops.scipy.stats.multivariate ops.scipy.stats.statistics
+    """,
+    "tests/solvers/test_samples.py": """
+        solvers.equations solvers.initial_values solvers.integrals solvers.minima solvers.roots
+    """,
+    "tests/solvers/test_calls.py": """
+        ops.control.routines solvers.batching solvers.functions solvers.integrate solvers.optimize
+        solvers.routes
     """,
     "tests/specialise/test_reasons.py": """
         specialise.sentences

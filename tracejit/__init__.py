@@ -13,7 +13,6 @@ array([0., 0., 0.])
 
 from tracejit import cache, ops
 from tracejit.api import arrays as _arrays  # noqa: F401  calls of NumPy's are routed there
-
 from tracejit.api import random
 from tracejit.api.callbacks import callback
 from tracejit.api.checks import check_grads

@@ -65,8 +65,8 @@ def taped_and_checked(f: Callable[..., Any]) -> Any:
 def solver(x: Any) -> Any:
     @tj.custom_gradient
     def root(a: Any) -> Any:
-        found = scipy.optimize.minimize(lambda t: np.sum((t**3 - a) ** 2), np.ones(3))
-        return np.asarray(found.x), lambda dy: dy
+        found = scipy.optimize.leastsq(lambda t: t**3 - a, np.ones(3))[0]
+        return np.asarray(found), lambda dy: dy
 
     return root(x)
 
@@ -271,11 +271,24 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "a DataFrame differentiated": lambda: tj.grad(lambda df: np.sum(df["age"]))(PEOPLE),
     "an operand that is None": lambda: tj.grad(unset)(X),
     "a simulator in C": lambda: tj.grad(lambda x: ctypes.c_double(x[0]).value)(X),
-    "quad inside": lambda: tj.grad(lambda x: scipy.integrate.quad(lambda t: t * x[0], 0, 1)[0])(X),
-    "solve_ivp inside": lambda: tj.grad(
-        lambda x: scipy.integrate.solve_ivp(lambda t, y: x[0] * y, (0, 1), [1.0]).y[0, -1]
+    "quad_vec inside": lambda: tj.grad(
+        lambda x: scipy.integrate.quad_vec(lambda t: t * x[0], 0, 1)[0]
     )(X),
-    "brentq inside": lambda: tj.grad(lambda x: scipy.optimize.brentq(lambda t: t - x[0], 0, 5))(X),
+    "steps of solve_ivp": lambda: tj.grad(
+        lambda x: np.sum(scipy.integrate.solve_ivp(lambda t, y: x[0] * y, (0, 1), [1.0]).y)
+    )(X),
+    "constraints of minimize": lambda: tj.grad(
+        lambda x: scipy.optimize.minimize(lambda t: t - x[0], 1.0, constraints=[{}]).x[0]
+    )(X),
+    "a residual of another size": lambda: tj.grad(
+        lambda x: np.sum(scipy.optimize.root(lambda t: x[:2] * t[0], X).x)
+    )(X),
+    "a rate of another size": lambda: tj.grad(
+        lambda x: scipy.integrate.solve_ivp(lambda t, y: x, (0, 1), [1.0]).y[0, -1]
+    )(X),
+    "a root that is not there": lambda: tj.grad(
+        lambda x: scipy.optimize.root(lambda t: x[0] + np.exp(t), [0.0]).x[0]
+    )(X),
     "np.frompyfunc": lambda: tj.grad(lambda x: np.sum(np.frompyfunc(abs, 1, 1)(x)))(X),
     "np.save inside": lambda: tj.grad(lambda x: np.save("x.npy", x))(X),
     "text by %": lambda: tj.grad(lambda x: print("loss %.3f" % np.sum(x)))(X),  # noqa: T201, UP031

@@ -12,6 +12,8 @@ from __future__ import annotations
 import scipy.integrate
 
 from tracejit.ops.scipy import integrate as integrate  # the records
+from tracejit.solvers import integrate as _routines  # noqa: F401  those of what calls functions
+from tracejit.trace.convert.rules import RULES
 from tracejit.trace.tensor.namespaces import namespace
 
-__getattr__, __dir__ = namespace(scipy.integrate)
+__getattr__, __dir__ = namespace(scipy.integrate, RULES.get)

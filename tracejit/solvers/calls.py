@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.ops.base.op import is_literal
-from tracejit.solvers.functions import Plain
+from tracejit.solvers.functions import Plain, in_numbers
 from tracejit.support.errors import TracejitError, fail
 from tracejit.trace.convert.rules import HANDED, RULES
 from tracejit.trace.recording.record import Recording, current_recording
@@ -115,6 +115,8 @@ def _recorded(plain: Callable[..., Any], record: Callable[[Call], Any]) -> Calla
     def call(*args: Any, **kwargs: Any) -> Any:
         if current_recording() is None:
             return plain(*args, **kwargs)
+        args = tuple(map(in_numbers, args))
+        kwargs = {name: in_numbers(one) for name, one in kwargs.items()}
         try:
             made = Call(plain, signature, args, kwargs)
         except TypeError:
@@ -132,7 +134,7 @@ def _recorded(plain: Callable[..., Any], record: Callable[[Call], Any]) -> Calla
 
 
 def _sees_recorded(given: Sequence[Any]) -> bool:
-    """Return whether something recorded is among arguments, or what functions among them enclose."""
+    """Return whether something recorded is among arguments, or enclosed by functions among them."""
     enclosed = []
     for one in given:
         function = inspect.unwrap(one) if callable(one) else one

@@ -71,7 +71,7 @@ class EquationDerivative:
         return [dot, *[None] * (self.count - 1)]
 
     def _at_solution(self, body: Subgraph, derive: Any, given: Mapping[Value, Any]) -> list[Any]:
-        """What is derived from the residual on its placeholders, computed at the solution."""
+        """The derivative of the residual, found on its placeholders, at the solution."""
         start = len(self.recording.graph.nodes)
         answers = derive(body.nodes)
         made = take_out(self.recording, start)
@@ -82,7 +82,8 @@ class EquationDerivative:
         return [None if one is None else next(found) for one in outputs]
 
     def _known(self, body: Subgraph) -> dict[Value, Any]:
-        return dict(zip(body.inputs, [*self.operands[: len(body.inputs) - 1], self.solution]))
+        known = [*self.operands[: len(body.inputs) - 1], self.solution]
+        return dict(zip(body.inputs, known, strict=True))
 
     def _solved(self, right: Any, transposed: bool) -> Any:
         """The solution of the linear system with the Jacobian, or its transpose."""

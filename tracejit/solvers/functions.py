@@ -20,10 +20,10 @@ from tracejit.autodiff.batch.batch import Batch
 from tracejit.autodiff.request.request import cotangents_of, tangents_of
 from tracejit.ir.graph import Constant, Node, Value, replace_values
 from tracejit.ir.location import NOWHERE
-from tracejit.ir.subgraph import Subgraph, needed_for, opened_params, values_around
+from tracejit.ir.subgraph import Subgraph, bodies_of, needed_for, opened_params, values_around
 from tracejit.ir.types import ArrayType
 from tracejit.ops.base.creation import as_array, cast, directions
-from tracejit.ops.control.marker_ops import FIXED_RULES, OVERRIDE, Marker
+from tracejit.ops.control.marker_ops import FIXED_RULES, IDENTITY, OVERRIDE, Marker
 from tracejit.ops.control.routines import Routine
 from tracejit.support.errors import fail
 from tracejit.support.words import identifier
@@ -35,6 +35,8 @@ from tracejit.trace.tensor.tensor import TENSORS, Tensor
 FLOAT = np.dtype("f8")
 NUMBER = ArrayType((), FLOAT, "weak")
 """A Python float."""
+MOST_FOLDED = 20
+"""The most operations that a start may be made of and be taken for a constant."""
 
 
 class Plain(BaseException):
@@ -52,19 +54,23 @@ class Function:
         self.name = identifier(name)
         self.inputs = [placeholder(recording, type, label) for label, type in parameters.items()]
         self.nodes: list[Node] = []
+        self.around: list[Value] | None = None
 
     def record(self, compute: Callable[[], Sequence[Any]]) -> list[Any]:
-        """What `compute` returns, which may read the placeholders and all that was recorded on them
-        before."""
+        """The results of `compute`, which may read the placeholders, and all that was recorded on
+        them before."""
         start = len(self.recording.graph.nodes)
         results = list(compute())
         inputs = [x._value for x in self.inputs]
         made = [value for node in self.nodes for value in node.results]
         self.nodes += take_out(self.recording, start, [*inputs, *made])
+        if self.around is None:  # the user's function comes first
+            outputs = list(map(self.recording.lift, results))
+            self.around = values_around(self.nodes, outputs, inputs)
         return results
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """What the user's function returns for the placeholders and further arguments."""
+        """The result of the user's function for the placeholders and further arguments."""
         with inside_body(self.recording, function):
             return read_leaf(function(*self.inputs, *args))
 
@@ -95,32 +101,57 @@ def role(function: Any, otherwise: str) -> str:
     return name if name.isidentifier() else otherwise
 
 
-def _is_constant(around: Sequence[Value], given: Sequence[Any]) -> bool:
-    """Return whether nothing that is recorded has a part in a call."""
-    is_fixed = all(isinstance(value, Constant) for value in around)
-    return is_fixed and not any(type(one) in TENSORS for one in given)
+def in_numbers(tensor: Any) -> Any:
+    """The array that a Tensor stands for, if it is made of constants alone; else the Tensor."""
+    if type(tensor) not in TENSORS:
+        return tensor
+    nodes: list[Node] = []
+    waiting = [tensor._value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Constant):
+            continue
+        node = value.node
+        if node is None or not _is_folded(node) or len(nodes) == MOST_FOLDED:
+            return tensor
+        nodes.append(node)
+        waiting += node.operands
+    known: dict[Value, Any] = {}
+    for node in reversed(nodes):
+        operands = [v.data if isinstance(v, Constant) else known[v] for v in node.operands]
+        found = node.op.evaluate(*operands, **node.params)
+        known.update(zip(node.results, found if len(node.results) > 1 else (found,), strict=True))
+    value = tensor._value
+    return value.data if isinstance(value, Constant) else known[value]
+
+
+def _is_folded(node: Node) -> bool:
+    """Return whether a node may be computed while recording: nothing is differentiated by it."""
+    return not (node.op.effect or node.op in (IDENTITY, OVERRIDE) or any(bodies_of(node)))
 
 
 def solution_of(body: Body, *solution: Any) -> list[Any]:
-    """What a function returns at the result of a routine."""
+    """The outputs of a function at the result of a routine."""
     known = dict(zip(body.inputs, solution, strict=True))
     return inlined(solution[0]._recording, body.nodes, body.outputs, known)
 
 
 def call_routine(
-    recording: Recording,
+    function: Function,
     op: Routine,
     bodies: Mapping[str, Body],
     given: Sequence[Any],
     **options: Any,
 ) -> list[Any]:
-    """The results of a routine that calls these functions, by the names that it has for them.
+    """The results of a routine that calls a function and its derivatives, which are `bodies` by
+    the names that it has for them.
 
     Raises Plain where nothing that is recorded has a part in it.
     """
-    if _is_constant(_around(bodies), given):
+    is_fixed = all(isinstance(value, Constant) for value in function.around or ())
+    if is_fixed and not any(type(one) in TENSORS for one in given):
         raise Plain
-    return emit_routine(recording, op, bodies, given, **options)
+    return emit_routine(function.recording, op, bodies, given, **options)
 
 
 def emit_routine(
@@ -162,7 +193,7 @@ def inlined(
     outputs: Sequence[Value],
     known: Mapping[Value, Any],
 ) -> list[Any]:
-    """The outputs of nodes that were taken out, computed here for Tensors in the place of values."""
+    """The outputs of nodes that were taken out, computed here for Tensors in place of values."""
     values = {value: recording.lift(x) for value, x in known.items()}
     for node in needed_for(outputs, nodes, list(values)):
         operands = replace_values(node.operands, values)

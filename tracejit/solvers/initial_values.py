@@ -81,10 +81,11 @@ class Problem:
 
     def place(self, name: str) -> int:
         """The number of the operand that is given by this name."""
-        return self.invariants + self.places.index(name)
+        number: int = self.invariants + self.places.index(name)
+        return number
 
     def given(self, name: str) -> Any:
-        """What is given by this name; None where nothing is."""
+        """The operand of this name; None where there is none."""
         return self.operands[self.place(name)] if name in self.places else None
 
     @property
@@ -214,7 +215,7 @@ class InitialValueDerivative:
         if bar is None:
             return answers
         is_moved = self.moving or self._moves("y0") or self._moves_begin()
-        found = self._adjoint(bar, gradients) if is_moved else None
+        found: Any = self._adjoint(bar) if is_moved else None
         if self._moves("y0"):
             answers[problem.place("y0")] = found[: problem.size]
         place = problem.size
@@ -224,7 +225,7 @@ class InitialValueDerivative:
             part = found[place : place + size] if shape else found[place]
             answers[k] = np.reshape(part, shape) if len(shape) > 1 else part
             place += size
-        begin = None
+        begin: Any = None
         if self._moves_begin():
             begin = -np.sum(found[: problem.size] * problem.rate(problem.begin, problem.start))
         if self._moves("t0"):
@@ -274,7 +275,7 @@ class InitialValueDerivative:
             return self.problem.rates_at(times, self.states)
         return np.transpose(self.problem.rates_at(times, np.transpose(self.states)))
 
-    def _adjoint(self, bar: Any, gradients: Derive) -> Any:
+    def _adjoint(self, bar: Any) -> Any:
         """The cotangents of the initial state and of what moves of the parameters."""
         problem, recording = self.problem, self.recording
         if problem.op is ODEINT:
@@ -529,7 +530,9 @@ ADJOINTS = {FINAL_ADJOINT.name: FINAL, STATES_ADJOINT.name: STATES}
 """The routine whose adjoint one is."""
 
 
-def _bodies(call: Call, user: Any, order: str, size: int, has_jacobian: bool) -> dict[str, Body]:
+def _problem(
+    call: Call, user: Any, order: str, size: int, has_jacobian: bool
+) -> tuple[Function, dict[str, Body]]:
     """The rate as a function of time and state, and its Jacobian by the state."""
     parameters = {"t": SCALAR, "y": ArrayType((size,), FLOAT)}
     if order == "yt":
@@ -549,7 +552,7 @@ def _bodies(call: Call, user: Any, order: str, size: int, has_jacobian: bool) ->
         y = function.inputs["ty".index("y") if order == "ty" else 0]
         (matrix,) = function.record(lambda: [jacobian(r, y, function.nodes)])
         bodies["jacobian"] = function.body([matrix], "_jacobian")
-    return bodies
+    return function, bodies
 
 
 @twin(si.solve_ivp)
@@ -565,14 +568,14 @@ def _solve_ivp(call: Call) -> Any:
     if not isinstance(method, str):
         call.refuse("method= is a class", "give the method by its name.")
     method = next((one for one in IMPLICIT if one.lower() == method.lower()), method.upper())
-    bodies = _bodies(call, given["fun"], "ty", start.shape[0], method in IMPLICIT)
+    function, bodies = _problem(call, given["fun"], "ty", start.shape[0], method in IMPLICIT)
     options = {name: call.literal(name, given.get(name)) for name in IVP_OPTIONS}
     params = {"order": "ty", "method": method, **options}
 
     def states(times: Any = None) -> Any:
         at = [] if times is None else [times]
         op = FINAL if times is None else STATES
-        return call_routine(call.recording, op, bodies, [begin, end, start, *at], **params)[0]
+        return call_routine(function, op, bodies, [begin, end, start, *at], **params)[0]
 
     result = OdeResult(success=True, status=0)
     if given["t_eval"] is not None:
@@ -592,7 +595,7 @@ def _dense(states: Callable[[Any], Any], t: Any) -> Any:
 
 
 class Steps:
-    """What `solve_ivp` returns at its own steps, whose number depends on data: the first and the
+    """Results of `solve_ivp` at its own steps, whose number depends on data: the first and the
     last are known."""
 
     def __init__(self, name: str, first: Any, last: Any, is_turned: bool = False) -> None:
@@ -641,6 +644,6 @@ def _odeint(call: Call) -> Any:
     call.known("func", "y0", "t", "args", "Dfun", "tfirst", *ODEINT_OPTIONS)
     start, times = vector(call["y0"]), vector(call["t"])
     order = "ty" if call["tfirst"] else "yt"
-    bodies = _bodies(call, call["func"], order, start.shape[0], False)
+    function, bodies = _problem(call, call["func"], order, start.shape[0], False)
     options = call.options(*ODEINT_OPTIONS)
-    return call_routine(call.recording, ODEINT, bodies, [start, times], order=order, **options)[0]
+    return call_routine(function, ODEINT, bodies, [start, times], order=order, **options)[0]

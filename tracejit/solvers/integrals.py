@@ -61,7 +61,8 @@ class IntegralDerivative:
         if bar is None:
             return answers
         for k in self.ends:
-            slope = np.sum(bar * self._integrand_at(k))
+            slope = bar * self._integrand_at(k)
+            slope = np.sum(slope) if slope.shape else slope
             answers[self.first + k] = slope if k else -slope
         if not self.moving:
             return answers
@@ -75,16 +76,18 @@ class IntegralDerivative:
             parts = [np.reshape(g, -1) for _, g in there]
             if not parts:
                 return None
-            whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-            return np.reshape(whole, ()) if whole.shape == (1,) else whole
+            if len(there) == 1:
+                return there[0][1] if there[0][1].size == 1 else parts[0]
+            return np.concatenate(parts)
 
         whole = self._integral(integrand, "_gradient")
         start = 0
         for k, shape in shapes:
             size = int(np.prod(shape))
-            part = whole[start : start + size] if shape and whole.ndim else whole
-            part = whole[start] if whole.ndim and not shape else part
-            answers[k] = np.reshape(part, shape) if shape else part
+            part = whole
+            if whole.ndim and len(shapes) > 1:
+                part = whole[start : start + size] if shape else whole[start]
+            answers[k] = np.reshape(part, shape) if part.shape != shape else part
             start += size
         return answers
 
@@ -167,7 +170,7 @@ QUAD_VEC = define(
 )
 
 
-def _bodies(recording: Recording, user: Any, *args: Any) -> dict[str, Body]:
+def _integrand(recording: Recording, user: Any, *args: Any) -> tuple[Function, dict[str, Body]]:
     """The integrand as a function of a Python float."""
     function = Function(recording, role(user, "integrand"), {"x": NUMBER})
     (value,) = function.record(lambda: [floats(function.call(user, *args))])
@@ -175,15 +178,15 @@ def _bodies(recording: Recording, user: Any, *args: Any) -> dict[str, Body]:
         raise ValueError(f"the integrand returns {value.size} numbers, not one")
     if value.ndim:
         (value,) = function.record(lambda: [np.reshape(value, ())])
-    return {"integrand": function.body([value])}
+    return function, {"integrand": function.body([value])}
 
 
 @twin(si.quad)
 def _quad(call: Call) -> Any:
     call.known("func", "a", "b", "args", *OPTIONS)
-    bodies = _bodies(call.recording, call["func"], *call.further)
+    function, bodies = _integrand(call.recording, call["func"], *call.further)
     limits = [number(call["a"]), number(call["b"])]
-    return tuple(call_routine(call.recording, QUAD, bodies, limits, **call.options(*OPTIONS)))
+    return tuple(call_routine(function, QUAD, bodies, limits, **call.options(*OPTIONS)))
 
 
 @twin(si.dblquad)
@@ -219,7 +222,7 @@ def _nested(call: Call, ranges: Sequence[Any]) -> Any:
     options = {**dict.fromkeys(OPTIONS), **call.options(*names)}
     user = call["func"]
 
-    def bodies_at(level: int, outer: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    def parts(level: int, outer: tuple[Any, ...]) -> tuple[Function, dict[str, Body], list[Any]]:
         extent = ranges[level]
         if callable(extent):
             extent = extent(*outer, *further)
@@ -229,12 +232,14 @@ def _nested(call: Call, ranges: Sequence[Any]) -> Any:
         def integrand(x: Any) -> Any:
             if level == 0:
                 return user(x, *outer, *further)
-            return emit_routine(recording, QUAD, *bodies_at(level - 1, (x, *outer)), **options)[0]
+            _, *inner = parts(level - 1, (x, *outer))
+            return emit_routine(recording, QUAD, *inner, **options)[0]
 
         integrand.__name__ = role(user, "integrand") if level == 0 else f"inner_{level}"
-        return _bodies(recording, integrand), limits
+        return *_integrand(recording, integrand), limits
 
-    return tuple(call_routine(recording, QUAD, *bodies_at(len(ranges) - 1, ()), **options))
+    function, bodies, limits = parts(len(ranges) - 1, ())
+    return tuple(call_routine(function, QUAD, bodies, limits, **options))
 
 
 @twin(si.fixed_quad)

@@ -33,7 +33,7 @@ from tracejit.solvers.functions import (
     solution_of,
     vector,
 )
-from tracejit.solvers.roots import as_given, number, python_float
+from tracejit.solvers.roots import as_given, python_float
 
 BY_VALUE = frozenset(("nelder-mead", "powell", "cobyla", "cobyqa"))
 """The methods of `minimize` that take no gradient."""
@@ -140,7 +140,7 @@ def _minimize(call: Call) -> Any:
     )
     bodies = _bodies(function, stationary, **asked)
     params = {"method": method, "bounds": bounds, **call.options("tol", "options")}
-    (x,) = call_routine(call.recording, MINIMUM, bodies, [start], **params)
+    (x,) = call_routine(function, MINIMUM, bodies, [start], **params)
     found = solution_of(function.body([f, stationary[0]]), x)
     return OptimizeResult(x=x, success=True, fun=found[0], jac=found[1])
 
@@ -156,7 +156,7 @@ def _minimize_scalar(call: Call) -> Any:
         call.refuse(
             "a minimum between bounds= may lie at one of them", "use minimize with bounds=."
         )
-    (x,) = call_routine(call.recording, SCALAR_MINIMUM, bodies, [], **params)
+    (x,) = call_routine(function, SCALAR_MINIMUM, bodies, [], **params)
     return OptimizeResult(x=x, success=True, fun=solution_of(function.body([f]), x)[0])
 
 
@@ -193,9 +193,7 @@ class _Fit:
         bodies = _bodies(
             function, _stationary(function, half, bounds), residuals=[r], slopes=[slopes]
         )
-        (self.x,) = call_routine(
-            call.recording, LEAST_SQUARES, bodies, [start], bounds=bounds, **params
-        )
+        (self.x,) = call_routine(function, LEAST_SQUARES, bodies, [start], bounds=bounds, **params)
         self.at_solution = solution_of(function.body([r, slopes]), self.x)
 
 

@@ -89,8 +89,10 @@ NEWTON = _define("newton_root", infer=as_given, spelling=_spelled_newton)
 FIXED_POINT = _define("fixed_point", infer=as_given, spelling=_spelled_fixed_point)
 
 
-def _equation(call: Call, user: Any, x: ArrayType, is_pair: bool = False) -> dict[str, Body]:
-    """The bodies of an equation in a vector or a number: the residual and its Jacobian."""
+def _equation(
+    call: Call, user: Any, x: ArrayType, is_pair: bool = False
+) -> tuple[Function, dict[str, Body]]:
+    """The function of an equation in a vector or a number, with the residual and its Jacobian."""
     function = Function(call.recording, role(user, "residual"), {"x": x})
 
     def residual() -> list[Any]:
@@ -103,17 +105,20 @@ def _equation(call: Call, user: Any, x: ArrayType, is_pair: bool = False) -> dic
 
     (r,) = function.record(residual)
     (matrix,) = function.record(lambda: [jacobian(r, function.inputs[0], function.nodes)])
-    return {"residual": function.body([r]), "jacobian": function.body([matrix], "_jacobian")}
+    bodies = {"residual": function.body([r]), "jacobian": function.body([matrix], "_jacobian")}
+    return function, bodies
 
 
 @twin(so.root)
 def _root(call: Call) -> Any:
     call.known("fun", "x0", "args", "method", "jac", "tol", "options")
     start = vector(call["x0"])
-    bodies = _equation(call, call["fun"], ArrayType(start.shape, FLOAT), call["jac"] is True)
+    function, bodies = _equation(
+        call, call["fun"], ArrayType(start.shape, FLOAT), call["jac"] is True
+    )
     options = call.options("tol", "options")
     method = call["method"].lower()
-    (x,) = call_routine(call.recording, ROOT, bodies, [start], method=method, **options)
+    (x,) = call_routine(function, ROOT, bodies, [start], method=method, **options)
     return OptimizeResult(x=x, success=True, fun=solution_of(bodies["residual"], x)[0])
 
 
@@ -121,22 +126,22 @@ def _root(call: Call) -> Any:
 def _fsolve(call: Call) -> Any:
     call.known("func", "x0", "args", "fprime", "xtol", "maxfev", "factor")
     start = vector(call["x0"])
-    bodies = _equation(call, call["func"], ArrayType(start.shape, FLOAT))
+    function, bodies = _equation(call, call["func"], ArrayType(start.shape, FLOAT))
     found = call.options("xtol", "maxfev", "factor")
     tol = found.pop("xtol")
     options = tuple((name, value) for name, value in found.items() if value is not None) or None
     params = {"method": "hybr", "tol": tol, "options": options}
-    return call_routine(call.recording, ROOT, bodies, [start], **params)[0]
+    return call_routine(function, ROOT, bodies, [start], **params)[0]
 
 
 @twin(so.brentq, so.brenth, so.ridder, so.bisect, so.toms748)
 def _bracketed(call: Call) -> Any:
     call.known("f", "a", "b", "args", "xtol", "rtol", "maxiter")
-    bodies = _equation(call, call["f"], NUMBER)
+    function, bodies = _equation(call, call["f"], NUMBER)
     given = [number(call["a"]), number(call["b"])]
     params = call.options("xtol", "rtol", "maxiter")
     search = call.name.rpartition(".")[2]
-    return call_routine(call.recording, BRACKETED, bodies, given, search=search, **params)[0]
+    return call_routine(function, BRACKETED, bodies, given, search=search, **params)[0]
 
 
 @twin(so.root_scalar)
@@ -150,13 +155,13 @@ def _root_scalar(call: Call) -> Any:
         raise ValueError(
             "Unable to select a solver as neither bracket nor starting point provided."
         )
-    bodies = _equation(call, call["f"], NUMBER, call["fprime"] is True)
+    function, bodies = _equation(call, call["f"], NUMBER, call["fprime"] is True)
     by_default = "brentq" if is_bracket else "newton" if len(given) == 1 else "secant"
     method = (call["method"] or by_default).lower()
     params = {"method": method, "is_bracket": is_bracket, **call.options("xtol", "rtol", "maxiter")}
     if method == "halley":
         call.refuse("method='halley' is not recorded", "method='newton' is.")
-    (x,) = call_routine(call.recording, ROOT_SCALAR, bodies, given, **params)
+    (x,) = call_routine(function, ROOT_SCALAR, bodies, given, **params)
     return OptimizeResult(root=x, converged=True)
 
 
@@ -168,9 +173,9 @@ def _newton(call: Call) -> Any:
         call.refuse(f"x0 has the shape {start.shape}", "give it as a vector.")
     start = start if start.shape else as_scalar(start, dtype=FLOAT)
     x = ArrayType(start.shape, FLOAT) if start.shape else SCALAR
-    bodies = _equation(call, call["func"], x)
+    function, bodies = _equation(call, call["func"], x)
     params = call.options("tol", "rtol", "maxiter")
-    return call_routine(call.recording, NEWTON, bodies, [start], **params)[0]
+    return call_routine(function, NEWTON, bodies, [start], **params)[0]
 
 
 @twin(so.fixed_point)
@@ -190,7 +195,7 @@ def _fixed_point(call: Call) -> Any:
         "jacobian": function.body([matrix], "_jacobian"),
     }
     params = call.options("xtol", "maxiter", "method")
-    return call_routine(call.recording, FIXED_POINT, bodies, [start], **params)[0]
+    return call_routine(function, FIXED_POINT, bodies, [start], **params)[0]
 
 
 def number(value: Any) -> Any:

@@ -181,6 +181,8 @@ class Fallback(NamedTuple):
         depends on data, or arguments with labels."""
         if isinstance(error, (Failed, NotImportableError)):
             return error.__cause__
+        if isinstance(error, RuntimeError) and self._calls_routines():
+            return None  # SciPy says of what it has not found that it has not, and returns it
         if isinstance(error, ValueError):
             nodes = (node for kernel in self.table.kernels for node in kernel.graph.nodes)
             return None if any(node.op.assumes_shape for node in nodes) else error

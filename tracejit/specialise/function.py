@@ -127,7 +127,7 @@ class Function(Generic[P, R_co]):
         if problem is not None:
             raise problem
         if result is MISS:
-            result = self._fallback.answer(args, kwargs)
+            result = self._slow_path.by_python(args, kwargs)
         return result
 
     @overload  # the function of a classmethod

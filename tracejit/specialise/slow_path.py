@@ -4,6 +4,7 @@ kernel."""
 from __future__ import annotations
 
 import functools
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +20,9 @@ from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import current_recording
+
+ROUTINES = ("scipy.optimize.", "scipy.integrate.")
+"""The modules of the routines that call functions of the user's."""
 
 
 class SlowPath(NamedTuple):
@@ -98,6 +102,17 @@ class SlowPath(NamedTuple):
                 error = apart_from(other, error)
         return self.fallback.after(error, args, kwargs, before)
 
+    def by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call that another thread is recording, or that takes one branch too many, by
+        Python itself. A routine of SciPy's takes no eager Tensors: it is recorded for this call."""
+        try:
+            return self.fallback.answer(args, kwargs)
+        except Exception as error:
+            if not _went_through_a_routine(error):
+                raise
+        request = self.callee.note(self.callee.bind(args, kwargs))
+        return self.specialiser.alone(request).call(*args, **kwargs)
+
     def _on_tensors(
         self, found: CompiledCall, leaves: Sequence[Any], request: SpecialisationRequest
     ) -> Any:
@@ -151,3 +166,10 @@ class SlowPath(NamedTuple):
                 return MISS
             seen, tried = self.table.calls, [found]
         raise Failed("traces", str(self.max_paths))
+
+
+def _went_through_a_routine(error: BaseException) -> bool:
+    """Return whether an error was raised in a function that one of SciPy's called."""
+    frames = traceback.walk_tb(error.__traceback__)
+    modules = [str(frame.f_globals.get("__name__")) for frame, _ in frames]
+    return any(name.startswith(ROUTINES) for name in modules)

@@ -61,7 +61,7 @@ def test_converted_nothing_is_refused(f: Any) -> None:
 
 def solved(x: Any) -> Any:
     try:
-        scale = scipy.optimize.minimize_scalar(lambda t: (t - x[0]) ** 2).x
+        scale = scipy.optimize.leastsq(lambda t: t - x[0], 1.0)[0]
     except Exception:
         scale = 0.0
     return np.sum(x) * scale

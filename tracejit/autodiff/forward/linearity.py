@@ -36,7 +36,6 @@ from tracejit.ops.base.creation import full
 from tracejit.ops.base.op import Each
 from tracejit.ops.control.branches import DECIDE
 from tracejit.ops.control.control_flow import ControlFlow, is_condition
-from tracejit.ops.control.routines import is_routine
 from tracejit.ops.control.marker_ops import (
     OVERRIDE,
     LinearCall,
@@ -45,6 +44,7 @@ from tracejit.ops.control.marker_ops import (
     inputs_of,
     values_of,
 )
+from tracejit.ops.control.routines import is_routine
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.tensor.tensor import TENSORS, Tensor

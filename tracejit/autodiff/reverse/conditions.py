@@ -134,10 +134,11 @@ def derivative_of(
     wanted: Sequence[bool],
     known: Sequence[Any] = (),
 ) -> Derivative:
-    """The derivative of a loop, a condition or a routine by the operands that are `wanted`; cotangents of
-    invariants go on from those that are `known`."""
+    """The derivative of a loop, a condition or a routine by the operands that are `wanted`;
+    cotangents of invariants go on from those that are `known`."""
     if is_condition(node):
         return ConditionDerivative(recording, node, operands, wanted)
     if isinstance(node.op, Routine):
-        return node.op.derivative(recording, node, operands, wanted)
+        made: Derivative = node.op.derivative(recording, node, operands, wanted)
+        return made
     return LoopDerivative(recording, node, operands, wanted, known)

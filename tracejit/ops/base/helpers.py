@@ -35,7 +35,7 @@ def fill_gaps(rows, size, used, length, number):
 def solved(result):
     """Return the solution in a result of SciPy's; raise RuntimeError if it was not found."""
     if not result.success:
-        raise RuntimeError(result.message)
+        raise RuntimeError(" ".join(result.message.split()))
     return result.x
 ''',
     "converged": '''
@@ -47,23 +47,23 @@ def converged(result):
 ''',
     "integrated": '''
 def integrated(result):
-    """Return the states in a result of solve_ivp; raise RuntimeError if it did not reach the end."""
+    """Return the states in a result of solve_ivp; raise RuntimeError if it failed."""
     if not result.success:
-        raise RuntimeError(result.message)
+        raise RuntimeError(" ".join(result.message.split()))
     return result.y
 ''',
     "with_last": '''
 def with_last(result):
     """Return the last state in a result of solve_ivp, and the result; or raise RuntimeError."""
     if not result.success:
-        raise RuntimeError(result.message)
+        raise RuntimeError(" ".join(result.message.split()))
     return result.y[:, -1], result
 ''',
     "with_states": '''
 def with_states(result):
     """Return the states in a result of solve_ivp, and the result; or raise RuntimeError."""
     if not result.success:
-        raise RuntimeError(result.message)
+        raise RuntimeError(" ".join(result.message.split()))
     return result.y, result
 ''',
     "successful": '''
@@ -115,7 +115,8 @@ def collocation_adjoint(jacobians, pull, states, chunk, stages, ts, ys, bars):
     power = np.poly1d([1.0] + [0.0] * (stages - 1)) * np.poly1d([1.0, -1.0]) ** stages
     nodes = np.sort(power.deriv(stages - 1).roots.real)
     powers = np.arange(stages)
-    weights = nodes[:, None] ** (powers + 1) / (powers + 1) @ np.linalg.inv(nodes[:, None] ** powers)
+    table = nodes[:, None] ** powers
+    weights = table * nodes[:, None] / (powers + 1) @ np.linalg.inv(table)
     count, size = ys.shape
     back, total = bars[-1], 0.0
     for stop in range(count - 1, 0, -chunk):

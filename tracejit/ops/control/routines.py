@@ -11,7 +11,6 @@ that the text of the call does not name is there for the derivative alone.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -63,7 +62,7 @@ class Routine(ControlFlow):
 
 
 def _called(body: Subgraph, invariants: Sequence[Any], *arguments: Any) -> Any:
-    """What a body returns to the routine."""
+    """The value that a body returns to the routine."""
     found = run(body.now, [*invariants, *arguments])
     return found[0] if len(found) == 1 else tuple(found)
 

@@ -28,20 +28,21 @@ DRAWING = frozenset("matplotlib mpl_toolkits seaborn plotly bokeh altair".split(
 TABLES = frozenset("pandas xarray polars".split())
 FRAMEWORKS = frozenset("torch tensorflow jax".split())
 _SOLVERS = {
-    "a sum over points, as by np.trapezoid or np.polynomial.legendre.leggauss, is recorded":
-        "quad dblquad tplquad nquad quad_vec",
-    "write the steps in a loop, of a fixed size as Runge-Kutta's": "odeint ode solve_ivp",
-    "Newton's steps in a loop, x = x - f(x) / slope(x), are recorded":
-        "brentq brenth ridder bisect toms748 root root_scalar fsolve",
-    "np.linalg.lstsq and np.linalg.solve, for what is linear, are recorded":
-        "least_squares curve_fit leastsq nnls lsq_linear",
-    "call it outside of the function, with jac=True and tj.value_and_grad(f)":
-        "minimize minimize_scalar basinhopping dual_annealing differential_evolution shgo direct "
-        "linprog milp",
+    "it is recorded in a function under @tj.function or tj.grad, not on a tape":
+        "quad dblquad tplquad nquad fixed_quad odeint solve_ivp brentq brenth ridder bisect "
+        "toms748 newton root root_scalar fsolve fixed_point least_squares curve_fit minimize "
+        "minimize_scalar",
+    "scipy.integrate.quad is recorded": "quad_vec cubature",
+    "scipy.integrate.solve_ivp is recorded": "ode solve_bvp",
+    "scipy.optimize.least_squares is recorded": "leastsq",
+    "np.linalg.lstsq and np.linalg.solve, for what is linear, are recorded": "nnls lsq_linear",
+    "scipy.optimize.minimize, from one start, is recorded":
+        "basinhopping dual_annealing differential_evolution shgo direct",
+    "call it outside of the function": "linprog milp",
 }  # fmt: skip
 SOLVERS = {name: advice for advice, names in _SOLVERS.items() for name in names.split()}
-"""Functions of scipy.optimize and scipy.integrate that go on until a number is small enough, each
-with what is recorded instead."""
+"""Functions of scipy.optimize and scipy.integrate that call functions of the user's, each with what
+is recorded instead, or where."""
 _FILES = frozenset("save savez savez_compressed savetxt tofile dump memmap".split())
 
 

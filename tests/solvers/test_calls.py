@@ -1,0 +1,223 @@
+"""Calls of SciPy's routines: what is recorded, what is SciPy's own, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate as si
+import scipy.optimize as so
+
+import tracejit as tj
+from tracejit.ops.base.op import OPS
+from tracejit.ops.control.routines import Routine, functions_of, is_routine
+
+
+def kepler(e: Any) -> Any:
+    return so.brentq(lambda anomaly: anomaly - e * np.sin(anomaly) - 1.0, 0.0, 5.0)
+
+
+def source_of(f: Any, *xs: Any) -> str:
+    slope: Any = tj.value_and_grad(f)
+    slope(*xs)
+    return str(slope.kernel(*xs).source)
+
+
+def test_the_text_has_the_function_and_the_call() -> None:
+    text = source_of(kepler, 0.3)
+    assert "from scipy.optimize import brentq" in text
+    assert "def residual(x):" in text
+    assert "= brentq(residual, 0.0, 5.0)" in text
+    assert "import tracejit" not in text
+
+
+def test_the_text_has_the_options_that_were_given() -> None:
+    def f(a: Any) -> Any:
+        options = {"maxiter": 50}
+        found = so.minimize(lambda x: np.sum((x - a) ** 2), np.zeros(2), tol=1e-6, options=options)
+        return found.fun + np.sum(found.x)
+
+    text = source_of(f, np.ones(2))
+    assert "jac=True, tol=1e-06, options=dict(maxiter=50))" in text
+
+
+def test_functions_for_derivatives_alone_are_not_written() -> None:
+    compiled: Any = tj.function(kepler)
+    kernel = compiled.kernel(np.float64(0.3))
+    assert kernel.source.count("def residual") == 1
+    (node,) = [node for node in kernel.graph.nodes if is_routine(node)]
+    assert set(functions_of(node)) == {"residual"}
+
+
+def test_a_call_without_anything_recorded_is_scipys_own() -> None:
+    def f(x: Any) -> Any:
+        found = so.root(lambda v: v**3 - 2.0, np.ones(1))
+        assert found.nfev > 0
+        return x * found.x
+
+    np.testing.assert_allclose(tj.function(f)(np.ones(1)), 2.0 ** (1 / 3))
+    assert "root" not in source_of(lambda x: np.sum(f(x)), np.ones(1)).partition("SIGNATURE")[0]
+
+
+def test_a_solver_that_finds_nothing_raises_where_a_gradient_is_wanted() -> None:
+    def f(a: Any) -> Any:
+        return so.root(lambda x: np.exp(x) + a, np.zeros(1)).x[0]
+
+    with pytest.raises(RuntimeError, match="not making good progress"):
+        tj.grad(f)(1.0)
+    assert tj.function(f)(1.0) == f(1.0)  # as SciPy answers it
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_a_problem_that_has_no_end_raises(method: str) -> None:
+    def f(a: Any) -> Any:
+        return si.solve_ivp(lambda t, y: a * y**2, (0.0, 2.0), [1.0], method=method).y[0, -1]
+
+    with pytest.raises((RuntimeError, ValueError)), np.errstate(all="ignore"):
+        tj.grad(f)(1.0)
+
+
+def test_what_the_function_raises_is_raised() -> None:
+    def f(a: Any) -> Any:
+        return so.brentq(lambda x: x**2 + a, 0.0, 5.0)
+
+    with pytest.raises(ValueError, match="different signs"):
+        tj.grad(f)(1.0)
+    assert tj.grad(f)(-4.0) == pytest.approx(-0.25)
+
+
+REFUSED = {
+    "constraints": lambda a: so.minimize(lambda x: np.sum((x - a) ** 2), [0.0], constraints=[{}]).x,
+    "callback": lambda a: so.minimize(lambda x: np.sum((x - a) ** 2), [0.0], callback=print).x,
+    "bounds of a number": lambda a: (
+        so.minimize_scalar(lambda x: (x - a) ** 2, bounds=(0, 1), method="bounded").x
+    ),
+    "another loss": lambda a: so.least_squares(lambda x: x - a, [0.0], loss="soft_l1").x,
+    "weights": lambda a: si.quad(lambda x: x * a, 0.0, 1.0, weight="cos", wvar=1.0)[0],
+    "events": lambda a: si.solve_ivp(
+        lambda t, y: -a * y, (0.0, 1.0), [1.0], events=lambda t, y: y[0]
+    ).y[0, -1],
+    "the times of steps": lambda a: si.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), [1.0]).t[1],
+    "halley": lambda a: (
+        so.root_scalar(
+            lambda x: x**2 - a,
+            x0=1.0,
+            fprime=lambda x: 2 * x,
+            fprime2=lambda x: 2.0,
+            method="halley",
+        ).root
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_recorded_is_refused(name: str) -> None:
+    with pytest.raises(tj.TracejitError, match="cannot be recorded in this form"):
+        tj.grad(lambda a: np.sum(REFUSED[name](a)))(2.0)
+
+
+def test_random_numbers_in_a_function_are_refused() -> None:
+    def f(a: Any, rng: Any) -> Any:
+        return si.quad(lambda x: a * x + 0.0 * rng.normal(), 0.0, 1.0)[0]
+
+    with pytest.raises(tj.TracejitError, match="random numbers"):
+        tj.grad(f)(2.0, np.random.default_rng(0))
+
+
+def test_a_function_may_decide_and_loop() -> None:
+    def f(p: Any) -> Any:
+        def residual(x: Any) -> Any:
+            total = 0.0
+            for k in range(3):
+                total = total + p[k] * x ** (k + 1)
+            return total - 1.0 if x > 0.2 else x - p[0]
+
+        return so.brentq(residual, 0.0, 5.0)
+
+    p = np.array([0.5, 0.3, 0.2])
+    assert tj.function(f)(p) == f(p)
+    tj.check_grads(f, (p,), order=1)
+
+
+def test_a_method_of_an_object_is_solved() -> None:
+    class Model:
+        def __init__(self, a: Any) -> None:
+            self.a = a
+
+        def residual(self, x: Any) -> Any:
+            return np.array([x[0] ** 2 + self.a * x[1] - 1.0, x[1] - self.a * x[0]])
+
+    tj.check_grads(lambda a: so.fsolve(Model(a).residual, [1.0, 1.0]), (0.7,), order=1)
+
+
+def test_a_loop_of_solutions_is_recorded_once() -> None:
+    def f(p: Any) -> Any:
+        total = 0.0
+        for k in range(30):
+            total = total + so.brentq(lambda x, k=k: x**3 + x - p * (k + 1), 0.0, 20.0)
+        return total
+
+    slope: Any = tj.grad(f)
+    expected = (f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6
+    assert slope(0.7) == pytest.approx(expected, rel=1e-6)
+    assert len(slope.kernel(0.7).source.splitlines()) < 120
+
+
+def test_nested_routines() -> None:
+    def f(a: Any) -> Any:
+        def mean(x: Any) -> Any:
+            return si.quad(lambda t: np.exp(-t * x), 0.0, 1.0)[0]
+
+        return so.brentq(lambda x: x**2 - a * mean(x), 0.1, 3.0)
+
+    tj.check_grads(f, (0.9,), order=1)
+
+
+def test_kernels_are_exported_and_read_from_the_cache(tmp_path: Path) -> None:
+    path = tmp_path / "orbit.py"
+    tj.export(tj.value_and_grad(kepler), 0.3, path=path)
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import orbit; "
+    code += "assert 'tracejit' not in sys.modules; print(repr(orbit.kepler(0.3)))"
+    names = [line for line in path.read_text().splitlines() if line.startswith("def ")]
+    code = code.replace("orbit.kepler", f"orbit.{names[-1].split('(')[0][4:]}")
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    value, slope = tj.value_and_grad(kepler)(0.3)
+    assert repr(float(value))[:12] in found.stdout
+    assert repr(float(slope))[:12] in found.stdout
+
+
+def test_threads_solve_at_once() -> None:
+    slope: Any = tj.grad(kepler)
+    found: dict[int, float] = {}
+
+    def run(k: int) -> None:
+        found[k] = float(slope(0.1 * (k % 8)))
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {k: float(slope(0.1 * k)) for k in range(8)}
+
+
+def test_routines_are_pickled_by_name() -> None:
+    routine = OPS["bracketed_root"]
+    assert isinstance(routine, Routine)
+    assert pickle.loads(pickle.dumps(routine)) is routine
+
+
+def test_a_number_that_is_differentiated_is_no_constant() -> None:
+    def f(b: Any) -> Any:
+        return si.quad(lambda x: x, 0.0, b)[0]
+
+    assert tj.vjp(f, 1.5)[1](1.0)[0] == pytest.approx(1.5)
+    assert tj.grad(lambda b: tj.grad(f)(2.0) * b)(1.0) == pytest.approx(2.0)
