@@ -185,6 +185,15 @@ def test_enzyme_kinetics(capsys):
     assert "1 kernel" in out and "def forward" in out
 
 
+def test_epidemic(capsys):
+    fit, errors = example("epidemic").main()
+    assert np.max(np.abs(fit.jac)) < 1e-2
+    # A fit of the same model with tolerances of 1e-12 and differences in SciPy's least_squares.
+    np.testing.assert_allclose(fit.x, [1.699799, 0.446866], rtol=1e-4)
+    np.testing.assert_allclose(errors, [0.02978, 0.01513], rtol=0.03)
+    assert "def spread_pullback" in capsys.readouterr().out
+
+
 def test_o_rings(capsys):
     fit, errors, risk = example("o_rings").main()
     assert fit.success and np.max(np.abs(fit.jac)) < 1e-5

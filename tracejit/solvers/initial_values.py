@@ -341,10 +341,11 @@ class InitialValueDerivative:
         def jacobians() -> list[Any]:
             ts, ys = alone.inputs
             whole = problem.rates_at(ts, ys)
-            unit = np.broadcast_to(np.eye(size)[:, None, :], (size, count, size)).copy()
+            unit: Any = Tensor(recording.lift(np.eye(size)[:, None, :]), recording)
+            units = np.broadcast_to(unit, (size, count, size))
             batch = Batch(recording, size)
             with batch.recorded():
-                dot = batch.placeholder(Tensor(recording.lift(unit), recording))
+                dot = batch.placeholder(units)
                 (moved,) = tangents_of([whole], [ys], [dot])
             return [np.transpose(batch.everywhere(moved), (1, 2, 0))]
 

@@ -232,8 +232,8 @@ def _nested(call: Call, ranges: Sequence[Any]) -> Any:
         def integrand(x: Any) -> Any:
             if level == 0:
                 return user(x, *outer, *further)
-            _, *inner = parts(level - 1, (x, *outer))
-            return emit_routine(recording, QUAD, *inner, **options)[0]
+            _, inner, ends = parts(level - 1, (x, *outer))
+            return emit_routine(recording, QUAD, inner, ends, **options)[0]
 
         integrand.__name__ = role(user, "integrand") if level == 0 else f"inner_{level}"
         return *_integrand(recording, integrand), limits

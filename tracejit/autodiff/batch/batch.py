@@ -224,7 +224,7 @@ def _strong(node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> list[
     weak = [there and v.type.form == "weak" for v, there in zip(node.operands, moved, strict=True)]
     if not any(weak):
         return list(operands)
-    dtype = promote(*[value.type for value in node.operands])
+    dtype = promote(*[value.type for value in node.operands if value.type is not HANDLE])
     return [
         x.astype(dtype) if gives_way and x.dtype != dtype else x
         for x, gives_way in zip(operands, weak, strict=True)
