@@ -1,20 +1,27 @@
 """Initial value problems of scipy.integrate: `solve_ivp` and `odeint`.
 
-The derivatives of the states are states themselves (forward sensitivity): along each direction the
-sensitivity s of the state y satisfies
+Forward mode integrates sensitivities: along a direction, the sensitivity s of the state y satisfies
 
     s' = (d rate / d y) s + (d rate / d parameters) direction
 
-and is integrated beside y, by the same method to the same tolerances. That is another initial value
-problem, so derivatives of every order are right. A gradient takes all directions at once; its rate
-is one batched pass over them.
+and is integrated beside y, by the same method to the same tolerances.
+
+Reverse mode goes through the steps of the solver backwards. The cotangent a satisfies the adjoint
+equation a' = -(d rate / d y)^T a, and the gradient of the parameters is the integral of
+(d rate / d parameters)^T a. The equation is linear, so each step is one of Radau's collocation
+method, and many are solved at once. For a large state, the steps of an explicit method are
+differentiated as they were made. `odeint` tells how many steps it made between two times; there
+they are taken to be of one size.
+
+The derivative of an adjoint is that of the same product with all sensitivities, which is another
+initial value problem: so derivatives of every order are right.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +37,7 @@ from tracejit.ir.subgraph import Subgraph
 from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.base.batching import Moved
 from tracejit.ops.base.op import OPS
-from tracejit.ops.control.routines import keywords
+from tracejit.ops.control.routines import Routine, keywords
 from tracejit.solvers.batching import define, looped, one_by_one
 from tracejit.solvers.calls import Call, twin
 from tracejit.solvers.functions import (
@@ -56,7 +63,7 @@ IVP_OPTIONS = ("rtol", "atol", "first_step", "max_step", "min_step")
 ODEINT_OPTIONS = ("rtol", "atol", "h0", "hmax", "hmin", "mxstep", "mxordn", "mxords")
 IMPLICIT = ("Radau", "BDF", "LSODA")
 """The methods that take the Jacobian of the rate."""
-STAGES = {"RK23": 2, "RK45": 3, "DOP853": 5, "Radau": 3, "BDF": 3, "LSODA": 4}
+STAGES = {"RK23": 2, "RK45": 3, "DOP853": 5, "Radau": 3, "BDF": 3, "LSODA": 4, "odeint": 4}
 """The stages of Radau's method for the adjoint of each method, so that its order is no lower."""
 MOST_COLLOCATED = 32
 """The largest state whose adjoint is solved in matrices after an explicit method."""
@@ -278,23 +285,30 @@ class InitialValueDerivative:
     def _adjoint(self, bar: Any) -> Any:
         """The cotangents of the initial state and of what moves of the parameters."""
         problem, recording = self.problem, self.recording
-        if problem.op is ODEINT:
+        method = self.node.params.get("method", "odeint")
+        if problem.op is ODEINT and not is_collocated(problem.size, method):
             return problem.product(self.moving, bar)
+        given: list[Any] = [
+            *self.operands[problem.invariants :],
+            Tensor(self.node.results[1], recording),
+            bar,
+        ]
         bodies = {
             name: self._here(body)
             for name in ("rate", "jacobian")
             if (body := self.node.params.get(name)) is not None
         }
-        if is_collocated(problem.size, self.node.params["method"]):
-            bodies |= self._collocated()
+        if is_collocated(problem.size, method):
+            bodies |= self._collocated(method)
+            given += radau(STAGES[method])
         else:
             bodies["pull"] = self._pull()
-        given = [*self.operands[problem.invariants :], Tensor(self.node.results[1], recording), bar]
         options = {name: self.node.params[name] for name in OPTIONS[self.node.op.name]}
         first = [self.operands[k] for k in self.moving]
         options["parameters"] = len(first)
         options["size"] = problem.size + sum(int(np.prod(x.shape)) for x in first)
-        op = FINAL_ADJOINT if problem.op is FINAL else STATES_ADJOINT
+        op = next(OPS[name] for name, base in ADJOINTS.items() if base is problem.op)
+        assert isinstance(op, Routine)
         return emit_routine(recording, op, bodies, given, first, **options)[0]
 
     def _pull(self) -> Body:
@@ -321,18 +335,19 @@ class InitialValueDerivative:
     def _here(self, body: Subgraph) -> Body:
         """A function of time and state, as it reads the operands."""
         kinds = {"t": SCALAR, "y": self.problem.start.type}
+        kinds = kinds if self.node.params["order"] == "ty" else dict(reversed(kinds.items()))
         function = Function(self.recording, body.name, kinds)
         known = [*self.operands[: self.problem.invariants], *function.inputs]
         pairs = dict(zip(body.inputs, known, strict=True))
         found = function.record(lambda: inlined(self.recording, body.nodes, body.outputs, pairs))
         return function.body(found)
 
-    def _collocated(self) -> dict[str, Body]:
+    def _collocated(self, method: str) -> dict[str, Body]:
         """The functions of many times and states at once: the Jacobians of the rate by the state,
         and the cotangents of what moves of the parameters, summed."""
         problem, recording = self.problem, self.recording
         size = problem.size
-        count = STAGES[self.node.params["method"]] * chunk_of(size, self.node.params["method"])
+        count = STAGES[method] * chunk_of(size, method)
         rows = ArrayType((count, size), FLOAT)
         kinds = {"ts": ArrayType((count,), FLOAT), "ys": rows, "cotangents": rows}
         function = Function(recording, problem.body.name, kinds)
@@ -364,6 +379,19 @@ class InitialValueDerivative:
             }
 
 
+@cache
+def radau(stages: int) -> list[Any]:
+    """The nodes of Radau's collocation method in (0, 1], and the integrals from 0 to each of the
+    polynomials that are one at one of them (Hairer and Wanner, Solving Ordinary Differential
+    Equations II, IV.5)."""
+    power = np.poly1d([1.0] + [0.0] * (stages - 1)) * np.poly1d([1.0, -1.0]) ** stages
+    nodes = np.sort(power.deriv(stages - 1).roots.real)
+    nodes[-1] = 1.0
+    powers = np.arange(stages)
+    table = nodes[:, None] ** powers
+    return [nodes, table * nodes[:, None] / (powers + 1) @ np.linalg.inv(table)]
+
+
 def is_collocated(size: int, method: str) -> bool:
     """Return whether the adjoint of a problem is solved by collocation, in matrices."""
     return method in IMPLICIT or size <= MOST_COLLOCATED
@@ -377,15 +405,16 @@ def chunk_of(size: int, method: str) -> int:
 def _batched_adjoint(name: str, moved: Moved, *operands: Any, **params: Any) -> Any:
     """The adjoints of a batch. Where only the cotangents differ, the steps are the same for all;
     else they are made again for each element."""
-    if not any(moved[:-2]):
+    place = params["invariants"] + PLACES[name].index("steps")
+    if not any(moved[:place]):
         return one_by_one(name, moved, *operands, **params)
     base = ADJOINTS[name]
 
     def call(*inside: Any, **opened: Any) -> Any:
-        given = inside[: len(inside) - 2]
         names = ("rate", "jacobian", "invariants", *OPTIONS[base.name])
-        steps = base(*given, **{key: opened[key] for key in names if key in opened})[1]
-        return OPS[name](*given, steps, inside[-1], **opened)
+        options = {key: opened[key] for key in names if key in opened}
+        steps = base(*inside[:place], **options)[1]
+        return OPS[name](*inside[:place], steps, *inside[place + 1 :], **opened)
 
     return looped(name, call, moved, operands, params)[0]
 
@@ -438,23 +467,40 @@ def _spelled_ivp(given: Sequence[ArrayType], has_steps: bool = False, **params: 
     return f"helpers.integrated({call})" + ("" if at else "[:, -1]")
 
 
-def _spelled_adjoint(given: Sequence[ArrayType], **params: Any) -> str:
-    times = ", {3}" if len(given) == 6 else ""
-    steps, bar = f"{{{len(given) - 2}}}", f"{{{len(given) - 1}}}"
-    grid = f"*helpers.steps_to({steps}, {bar}{times})"
-    method, size = params["method"], given[2].size
-    if is_collocated(size, method):
-        sizes = f"{chunk_of(size, method)}, {STAGES[method]}"
-        call = f"helpers.collocation_adjoint({{jacobians}}, {{pull}}, {steps}.sol, {sizes}, {grid})"
-        return call
+def _spelled_adjoint(given: Sequence[ArrayType], name: str, **params: Any) -> str:
+    places = {word: f"{{{k}}}" for k, word in enumerate(PLACES[name])}
+    times = f", {places['times']}" if "times" in places else ""
+    grid = f"*helpers.steps_to({places['steps']}, {places['bar']}{times})"
+    if len(given) == len(places):
+        return _spelled_collocation(
+            given[2].size, params["method"], places, f"{places['steps']}.sol, {grid}"
+        )
+    method = params["method"]
     return f"helpers.explicit_adjoint({{rate}}, {{pull}}, scipy.integrate.{method}, {grid})"
 
 
-def _spelled_odeint(given: Sequence[ArrayType], **params: Any) -> str:
+def _spelled_collocation(size: int, method: str, places: Mapping[str, str], grid: str) -> str:
+    sizes = f"{chunk_of(size, method)}, {places['nodes']}, {places['weights']}"
+    return f"helpers.collocation_adjoint({{jacobians}}, {{pull}}, {sizes}, {grid})"
+
+
+def _odeint_options(params: Any) -> str:
     first = ", tfirst=True" if params["order"] == "ty" else ""
-    options = keywords(**{name: params[name] for name in ODEINT_OPTIONS})
-    call = f"scipy.integrate.odeint({{rate}}, {{0}}, {{1}}{first}{options}, full_output=True)"
-    return f"helpers.successful(*{call})"
+    return first + keywords(**{name: params[name] for name in ODEINT_OPTIONS})
+
+
+def _spelled_odeint(given: Sequence[ArrayType], has_steps: bool = False, **params: Any) -> str:
+    options = _odeint_options(params)
+    call = f"scipy.integrate.odeint({{rate}}, {{0}}, {{1}}{options}, full_output=True)"
+    return f"helpers.{'with_report' if has_steps else 'successful'}(*{call})"
+
+
+def _spelled_odeint_adjoint(given: Sequence[ArrayType], **params: Any) -> str:
+    places = {word: f"{{{k}}}" for k, word in enumerate(PLACES["adjoint_of_rows"])}
+    solve = f"lambda ts: scipy.integrate.odeint({{rate}}, {{0}}, ts{_odeint_options(params)})"
+    known = ", ".join(places[word] for word in ("nodes", "times", "steps", "bar"))
+    grid = f"*helpers.steps_of_odeint({solve}, {known})"
+    return _spelled_collocation(given[0].size, "odeint", places, grid)
 
 
 def _last(*types: ArrayType, invariants: int, **params: Any) -> ArrayType:
@@ -487,8 +533,9 @@ PLACES = {
     "last_state": ("t0", "t1", "y0"),
     "states": ("t0", "t1", "y0", "times"),
     "states_by_rows": ("y0", "times"),
-    "adjoint_of_last": ("t0", "t1", "y0", "steps", "bar"),
-    "adjoint_of_states": ("t0", "t1", "y0", "times", "steps", "bar"),
+    "adjoint_of_last": ("t0", "t1", "y0", "steps", "bar", "nodes", "weights"),
+    "adjoint_of_states": ("t0", "t1", "y0", "times", "steps", "bar", "nodes", "weights"),
+    "adjoint_of_rows": ("y0", "times", "steps", "bar", "nodes", "weights"),
 }
 """The names of what the routines are given."""
 _IVP = ("order", "method", *IVP_OPTIONS)
@@ -512,22 +559,34 @@ STATES = _define(
     spelling=_spelled_steps,
     first_alone=_define("states_alone", infer=_columns, spelling=_spelled_ivp),
 )
-ODEINT = _define("states_by_rows", infer=_rows, spelling=_spelled_odeint)
+ODEINT = _define(
+    "states_by_rows",
+    infer=_with_steps(_rows),
+    spelling=partial(_spelled_odeint, has_steps=True),
+    first_alone=_define("states_by_rows_alone", infer=_rows, spelling=_spelled_odeint),
+)
 FINAL_ADJOINT = define(
     "adjoint_of_last",
     batch=partial(_batched_adjoint, "adjoint_of_last"),
     infer=_cotangents,
-    spelling=_spelled_adjoint,
+    spelling=partial(_spelled_adjoint, name="adjoint_of_last"),
     derivative=AdjointDerivative,
 )
 STATES_ADJOINT = define(
     "adjoint_of_states",
     batch=partial(_batched_adjoint, "adjoint_of_states"),
     infer=_cotangents,
-    spelling=_spelled_adjoint,
+    spelling=partial(_spelled_adjoint, name="adjoint_of_states"),
     derivative=AdjointDerivative,
 )
-ADJOINTS = {FINAL_ADJOINT.name: FINAL, STATES_ADJOINT.name: STATES}
+ODEINT_ADJOINT = define(
+    "adjoint_of_rows",
+    batch=partial(_batched_adjoint, "adjoint_of_rows"),
+    infer=_cotangents,
+    spelling=_spelled_odeint_adjoint,
+    derivative=AdjointDerivative,
+)
+ADJOINTS = {FINAL_ADJOINT.name: FINAL, STATES_ADJOINT.name: STATES, ODEINT_ADJOINT.name: ODEINT}
 """The routine whose adjoint one is."""
 
 

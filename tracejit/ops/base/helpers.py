@@ -108,16 +108,32 @@ def explicit_adjoint(rate, pull, method, ts, ys, bars):
         back = back + slopes.sum(axis=0) + bars[k]
     return np.concatenate((back, total))
 ''',
+    "with_report": '''
+def with_report(states, report):
+    """Return the states of odeint, and its report; raise RuntimeError if it failed."""
+    if report["message"] != "Integration successful.":
+        raise RuntimeError(report["message"])
+    return states, report
+''',
+    "steps_of_odeint": '''
+def steps_of_odeint(solve, nodes, times, report, bar):
+    """Return the states as a function of time, and times, states, cotangents at steps of odeint."""
+    counts = np.maximum(np.diff(report["nst"], prepend=0), 1)
+    parts = [np.linspace(*ends, count + 1)[1:] for *ends, count in zip(times, times[1:], counts)]
+    ts = np.concatenate((times[:1], *parts))
+    inner = ts[1:, None] - np.diff(ts)[:, None] * nodes
+    sign = 1.0 if times[0] <= times[-1] else -1.0
+    table = sign * np.union1d(sign * ts, sign * inner)
+    columns = solve(table).T
+    bars = np.zeros((ts.size, bar.shape[1]))
+    bars[np.cumsum([0, *counts])] = bar
+    states = lambda t: np.stack([np.interp(sign * t, sign * table, each) for each in columns])
+    return states, ts, states(ts).T, bars
+''',
     "collocation_adjoint": '''
-def collocation_adjoint(jacobians, pull, states, chunk, stages, ts, ys, bars):
+def collocation_adjoint(jacobians, pull, chunk, nodes, weights, states, ts, ys, bars):
     """Return the gradients of the first state and the parameters: a step of Radau's for each."""
-    # The nodes of Radau's method, and the integrals of the polynomials through them.
-    power = np.poly1d([1.0] + [0.0] * (stages - 1)) * np.poly1d([1.0, -1.0]) ** stages
-    nodes = np.sort(power.deriv(stages - 1).roots.real)
-    powers = np.arange(stages)
-    table = nodes[:, None] ** powers
-    weights = table * nodes[:, None] / (powers + 1) @ np.linalg.inv(table)
-    count, size = ys.shape
+    stages, (count, size) = nodes.size, ys.shape
     back, total = bars[-1], 0.0
     for stop in range(count - 1, 0, -chunk):
         first = max(stop - chunk, 0)
