@@ -32,6 +32,9 @@ from tests.ops.cases import CASES, Case  # noqa: E402
 from tests.ops.program import quiet  # noqa: E402
 from tracejit.ops import scipy as scipy_ops  # noqa: E402
 from tracejit.ops.base.op import COMPOSITES, DIRECT, HANDLERS, OPS, Op  # noqa: E402
+from tracejit.solvers import integrate as integrate  # noqa: E402  fills TWINS
+from tracejit.solvers import optimize as optimize  # noqa: E402
+from tracejit.solvers.calls import TWINS  # noqa: E402
 from tracejit.trace.convert import routes as routes  # noqa: E402  fills RULES
 from tracejit.trace.convert.rules import RULES  # noqa: E402
 from tracejit.trace.structure.trees import flatten  # noqa: E402
@@ -341,6 +344,22 @@ def distributions() -> str:
     return "\n".join(["### Distributions\n", *head, *lines]) + "\n"
 
 
+def routines() -> str:
+    """The functions of SciPy that call functions of the user's and are recorded with them."""
+    names = sorted(f"{place_of(one)}.{one.__name__}" for one in TWINS)
+    listed = ", ".join(f"`{name}`" for name in names)
+    text = (
+        "These call a function of yours, which is recorded with them. Derivatives are of any order."
+        " See [Differentiate through SciPy's solvers](how_to/solvers_inside.md)."
+    )
+    return f"## Solvers\n\n{text}\n\n{listed}\n"
+
+
+def place_of(function: Any) -> str:
+    """The package of SciPy's that a function is taken from."""
+    return ".".join(function.__module__.split(".")[:2])
+
+
 # What is refused
 
 
@@ -386,6 +405,7 @@ def render() -> str:
         )
         if module == "scipy.stats":
             parts.append(distributions())
+    parts.append(routines())
     parts.append(
         "## Without a rule\n\nFunctions written in Python are converted, and work if everything"
         " that they call is recorded. The others raise an error.\n"

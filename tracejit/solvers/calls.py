@@ -24,6 +24,9 @@ from tracejit.trace.recording.record import Recording, current_recording
 from tracejit.trace.source import places
 from tracejit.trace.tensor.namespaces import recorded_argument
 
+TWINS: list[Callable[..., Any]] = []
+"""The functions of SciPy that are recorded here."""
+
 
 class Call:
     """One call: its arguments by the names of the parameters, and the recording around it."""
@@ -103,6 +106,7 @@ def twin(*plain: Callable[..., Any]) -> Callable[[Callable[[Call], Any]], Callab
         for one in plain:
             RULES[one] = _recorded(one, record)
             HANDED.add(one)
+            TWINS.append(one)
         return record
 
     return enter
