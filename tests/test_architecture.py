@@ -157,6 +157,7 @@ TESTED_BY = {
     """,
     "tests/solvers/test_samples.py": """
         solvers.equations solvers.initial_values solvers.integrals solvers.minima solvers.roots
+        solvers.trajectories
     """,
     "tests/solvers/test_calls.py": """
         ops.control.routines solvers.batching solvers.functions solvers.integrate solvers.optimize

@@ -47,6 +47,22 @@ def oscillator(t: Any, y: Any, p: Any) -> Any:
     return [y[1], p[0] * (1.0 - y[0] ** 2) * y[1] - p[1] * y[0]]
 
 
+def falling(t: Any, y: Any, drag: Any = 0.1) -> Any:
+    return [y[1], -9.81 - drag * y[1]]
+
+
+def ground(t: Any, y: Any, drag: Any = 0.1) -> Any:
+    return y[0]
+
+
+ground.terminal = True  # type: ignore[attr-defined]
+ground.direction = -1  # type: ignore[attr-defined]
+
+
+def top(t: Any, y: Any, drag: Any = 0.1) -> Any:
+    return y[1]
+
+
 def minimum(method: Any = None, **options: Any) -> Callable[[Any], Any]:
     def f(a: Any) -> Any:
         return so.minimize(rosenbrock, np.zeros(3), args=(a,), method=method, **options).x
@@ -288,6 +304,22 @@ INITIAL_VALUES = {
             rtol=1e-8,
             atol=1e-8,
         ).y[:2, -1],
+        (P,),
+    ),
+    "the time of an event": Sample(
+        lambda p: si.solve_ivp(falling, (0.0, 9.0), [p[0], p[1]], events=ground, **TIGHT).t[-1],
+        (P,),
+    ),
+    "the state at an event": Sample(
+        lambda p: si.solve_ivp(
+            falling, (0.0, 9.0), [p[0], p[1]], events=[top, ground], args=(p[2],), **TIGHT
+        ).y_events[0][0],
+        (P,),
+    ),
+    "a stiff event": Sample(
+        lambda p: si.solve_ivp(
+            falling, (0.0, 9.0), [p[0], 1.0], method="LSODA", events=ground, args=(p[1],), **TIGHT
+        ).y[1, -1],
         (P,),
     ),
     "odeint": Sample(

@@ -100,9 +100,9 @@ REFUSED = {
     ),
     "another loss": lambda a: so.least_squares(lambda x: x - a, [0.0], loss="soft_l1").x,
     "weights": lambda a: si.quad(lambda x: x * a, 0.0, 1.0, weight="cos", wvar=1.0)[0],
-    "events": lambda a: si.solve_ivp(
-        lambda t, y: -a * y, (0.0, 1.0), [1.0], events=lambda t, y: y[0]
-    ).y[0, -1],
+    "later events": lambda a: si.solve_ivp(
+        lambda t, y: -a * y, (0.0, 1.0), [1.0], events=lambda t, y: y[0] - 0.5
+    ).t_events[0][1],
     "the times of steps": lambda a: si.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), [1.0]).t[1],
     "halley": lambda a: (
         so.root_scalar(
@@ -167,6 +167,21 @@ def test_a_loop_of_solutions_is_recorded_once() -> None:
     expected = (f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6
     assert slope(0.7) == pytest.approx(expected, rel=1e-6)
     assert len(slope.kernel(0.7).source.splitlines()) < 120
+
+
+def test_second_derivatives_of_two_states_of_one_problem() -> None:
+    def f(p: Any) -> Any:
+        found = si.solve_ivp(lambda t, y: [y[1], -p[0] * y[0]], (0.0, 1.0), [p[1], 0.0], rtol=1e-8)
+        first = found.y[0, -1]
+        again = si.solve_ivp(lambda t, y: [y[1], -p[0] * y[0]], (0.0, 1.0), [p[1], 0.0], rtol=1e-8)
+        return first * first + 3.0 * again.y[1, -1]
+
+    p = np.array([2.0, 1.5])
+    forward, backward = tj.hessian(f)(p), tj.jacrev(tj.grad(f))(p)
+    np.testing.assert_allclose(backward, forward, rtol=1e-6)
+    w = np.sqrt(2.0)
+    exact = 1.5**2 * np.cos(w) ** 2 - 3.0 * 1.5 * w * np.sin(w)
+    assert f(p) == pytest.approx(exact, rel=1e-4)
 
 
 def test_nested_routines() -> None:

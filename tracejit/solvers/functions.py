@@ -35,6 +35,8 @@ from tracejit.trace.tensor.tensor import TENSORS, Tensor
 FLOAT = np.dtype("f8")
 NUMBER = ArrayType((), FLOAT, "weak")
 """A Python float."""
+SCALAR = ArrayType((), FLOAT, "scalar")
+"""A float64 of NumPy's."""
 MOST_FOLDED = 20
 """The most operations that a start may be made of and be taken for a constant."""
 

@@ -25,8 +25,6 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import scipy.integrate as si
-from scipy.integrate._ivp.ivp import OdeResult
 
 from tracejit.autodiff.batch.batch import Batch
 from tracejit.autodiff.request.request import cotangents_of, tangents_of
@@ -39,26 +37,18 @@ from tracejit.ops.base.batching import Moved
 from tracejit.ops.base.op import OPS
 from tracejit.ops.control.routines import Routine, keywords
 from tracejit.solvers.batching import define, looped, one_by_one
-from tracejit.solvers.calls import Call, twin
 from tracejit.solvers.functions import (
     FLOAT,
+    SCALAR,
     Body,
     Function,
-    call_routine,
     emit_routine,
-    floats,
     inlined,
     jacobian,
-    role,
-    vector,
 )
-from tracejit.solvers.roots import number
-from tracejit.support.errors import fail
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.source import places
 from tracejit.trace.tensor.tensor import Tensor
 
-SCALAR = ArrayType((), FLOAT, "scalar")
 IVP_OPTIONS = ("rtol", "atol", "first_step", "max_step", "min_step")
 ODEINT_OPTIONS = ("rtol", "atol", "h0", "hmax", "hmin", "mxstep", "mxordn", "mxords")
 IMPLICIT = ("Radau", "BDF", "LSODA")
@@ -426,13 +416,15 @@ class AdjointDerivative:
         self, recording: Recording, node: Node, operands: Sequence[Any], wanted: Sequence[bool]
     ) -> None:
         """The operands that are `wanted` move."""
-        problem = Problem(recording, node, operands)
+        self.moving = [k for k, x in enumerate(operands) if wanted[k] and x.type.is_inexact]
+        # Of its own, so that no node is one that another derivative has recorded before.
+        own = {k: recording.distinct(operands[k]) for k in self.moving}
+        self.operands = [own.get(k, x) for k, x in enumerate(operands)]
+        problem = Problem(recording, node, self.operands)
         start = len(recording.graph.nodes)
         moving = range(node.params["parameters"])
         self.product = problem.product(moving, problem.given("bar"))
         self.nodes = recording.graph.nodes[start:]
-        self.operands = operands
-        self.moving = [k for k, x in enumerate(operands) if wanted[k] and x.type.is_inexact]
 
     def pulled_back(self, cotangents: Sequence[Any], gradients: Derive) -> list[Any]:
         """The cotangent of each operand for that of the adjoint."""
@@ -588,122 +580,3 @@ ODEINT_ADJOINT = define(
 )
 ADJOINTS = {FINAL_ADJOINT.name: FINAL, STATES_ADJOINT.name: STATES, ODEINT_ADJOINT.name: ODEINT}
 """The routine whose adjoint one is."""
-
-
-def _problem(
-    call: Call, user: Any, order: str, size: int, has_jacobian: bool
-) -> tuple[Function, dict[str, Body]]:
-    """The rate as a function of time and state, and its Jacobian by the state."""
-    parameters = {"t": SCALAR, "y": ArrayType((size,), FLOAT)}
-    if order == "yt":
-        parameters = dict(reversed(parameters.items()))
-    function = Function(call.recording, role(user, "rate"), parameters)
-
-    def rate() -> list[Any]:
-        found = vector(function.call(user, *call.further))
-        if found.shape != (size,):
-            problem = f"the rate has {found.shape[0]} numbers for a state of {size}"
-            call.refuse(problem, "return one rate for each number of the state.")
-        return [found]
-
-    (r,) = function.record(rate)
-    bodies = {"rate": function.body([r])}
-    if has_jacobian:
-        y = function.inputs["ty".index("y") if order == "ty" else 0]
-        (matrix,) = function.record(lambda: [jacobian(r, y, function.nodes)])
-        bodies["jacobian"] = function.body([matrix], "_jacobian")
-    return function, bodies
-
-
-@twin(si.solve_ivp)
-def _solve_ivp(call: Call) -> Any:
-    given = {**call.arguments, **call.arguments.get("options", {})}
-    call.known("fun", "t_span", "y0", "method", "t_eval", "dense_output", "args", "options")
-    unknown = set(call.arguments.get("options", {})) - {*IVP_OPTIONS, "jac"}
-    if unknown:
-        call.refuse(f"{sorted(unknown)[0]}= is not recorded")
-    begin, end = (number(one) for one in given["t_span"])
-    start = vector(given["y0"])
-    method = given["method"]
-    if not isinstance(method, str):
-        call.refuse("method= is a class", "give the method by its name.")
-    method = next((one for one in IMPLICIT if one.lower() == method.lower()), method.upper())
-    function, bodies = _problem(call, given["fun"], "ty", start.shape[0], method in IMPLICIT)
-    options = {name: call.literal(name, given.get(name)) for name in IVP_OPTIONS}
-    params = {"order": "ty", "method": method, **options}
-
-    def states(times: Any = None) -> Any:
-        at = [] if times is None else [times]
-        op = FINAL if times is None else STATES
-        return call_routine(function, op, bodies, [begin, end, start, *at], **params)[0]
-
-    result = OdeResult(success=True, status=0)
-    if given["t_eval"] is not None:
-        times = vector(given["t_eval"])
-        result.t, result.y = times, states(times)
-    else:
-        last = states()
-        result.t = Steps("sol.t", begin, end)
-        result.y = Steps("sol.y", start, last)
-    result.sol = (lambda t: _dense(states, t)) if given["dense_output"] else None
-    return result
-
-
-def _dense(states: Callable[[Any], Any], t: Any) -> Any:
-    times = floats(t)
-    return states(times) if times.ndim else states(np.reshape(times, (1,)))[:, 0]
-
-
-class Steps:
-    """Results of `solve_ivp` at its own steps, whose number depends on data: the first and the
-    last are known."""
-
-    def __init__(self, name: str, first: Any, last: Any, is_turned: bool = False) -> None:
-        """The `name` is for errors; where it `is_turned`, the steps are along the first axis."""
-        self.name, self.first, self.last, self.is_turned = name, first, last, is_turned
-
-    @property
-    def T(self) -> Steps:
-        """The same with the steps along the first axis."""
-        return Steps(f"{self.name}.T", self.first, self.last, not self.is_turned)
-
-    def __getitem__(self, index: Any) -> Any:
-        index = index if isinstance(index, tuple) else (index,)
-        is_vector = bool(np.ndim(self.first))
-        whole = index if is_vector else (slice(None), *index)
-        step = whole[0] if self.is_turned and is_vector else whole[-1]
-        rest = whole[1:] if self.is_turned else whole[:-1]
-        if len(whole) <= 2 and (len(whole) == 2 or self.is_turned) and step in (0, -1):
-            found = self.last if step else self.first
-            return found[rest] if is_vector and rest not in ((), (slice(None),)) else found
-        raise self._refused()
-
-    def _refused(self) -> Exception:
-        problem = (
-            f"{self.name} has as many columns as the solver makes steps, which depends on data"
-        )
-        fix = "give t_eval=, or read the last one: sol.y[:, -1]."
-        words = {"function": "scipy.integrate.solve_ivp", "problem": problem, "fix": fix}
-        return fail("unsupported-call", places.here(), **words)
-
-    def __getattr__(self, name: str) -> Any:
-        raise self._refused()
-
-    def __len__(self) -> int:
-        raise self._refused()
-
-    def __iter__(self) -> Any:
-        raise self._refused()
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise self._refused()
-
-
-@twin(si.odeint)
-def _odeint(call: Call) -> Any:
-    call.known("func", "y0", "t", "args", "Dfun", "tfirst", *ODEINT_OPTIONS)
-    start, times = vector(call["y0"]), vector(call["t"])
-    order = "ty" if call["tfirst"] else "yt"
-    function, bodies = _problem(call, call["func"], order, start.shape[0], False)
-    options = call.options(*ODEINT_OPTIONS)
-    return call_routine(function, ODEINT, bodies, [start, times], order=order, **options)[0]

@@ -19,6 +19,7 @@ from tracejit.solvers.equations import EquationDerivative
 from tracejit.solvers.functions import (
     FLOAT,
     NUMBER,
+    SCALAR,
     Body,
     Function,
     call_routine,
@@ -34,7 +35,6 @@ WITH_JACOBIAN = ("hybr", "lm")
 """The methods of `root` that take a Jacobian."""
 BY_SLOPE = ("newton", "halley")
 """The methods of `root_scalar` that take a derivative."""
-SCALAR = ArrayType((), FLOAT, "scalar")
 
 
 def _spelled_root(given: Sequence[ArrayType], **params: Any) -> str:

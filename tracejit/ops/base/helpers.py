@@ -66,6 +66,19 @@ def with_states(result):
         raise RuntimeError(" ".join(result.message.split()))
     return result.y, result
 ''',
+    "marked": '''
+def marked(event, terminal, direction):
+    """Return the event with the attributes that solve_ivp reads."""
+    event.terminal, event.direction = terminal, direction
+    return event
+''',
+    "first_event": '''
+def first_event(result, number):
+    """Return the first time of an event; raise RuntimeError if it did not take place."""
+    if not result.success or not len(result.t_events[number]):
+        raise RuntimeError(f"The event did not take place. {result.message}")
+    return result.t_events[number][0]
+''',
     "successful": '''
 def successful(states, report):
     """Return the states of odeint; raise RuntimeError if it did not reach the end."""
