@@ -347,7 +347,7 @@ class InitialValueDerivative:
             ts, ys = alone.inputs
             whole = problem.rates_at(ts, ys)
             unit: Any = Tensor(recording.lift(np.eye(size)[:, None, :]), recording)
-            units = np.broadcast_to(unit, (size, count, size))
+            units: Any = np.broadcast_to(unit, (size, count, size))
             batch = Batch(recording, size)
             with batch.recorded():
                 dot = batch.placeholder(units)
