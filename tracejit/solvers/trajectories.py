@@ -298,7 +298,7 @@ class Steps(_Unknown):
     """Results of `solve_ivp` at its own steps, of which the first and the last are known."""
 
     def __init__(self, name: str, first: Any, last: Any, is_turned: bool = False) -> None:
-        """Where it `is_turned`, the steps are along the first axis."""
+        """The steps are along the first axis where it `is_turned`, else along the last."""
         super().__init__(name, "give t_eval=, or read the last one: sol.y[:, -1].")
         self.first, self.last, self.is_turned = first, last, is_turned
 
