@@ -15,8 +15,8 @@ import scipy.integrate as si
 import scipy.optimize as so
 
 import tracejit as tj
-from tracejit.ops.base.op import OPS
 from tracejit.ops.control.routines import Routine, functions_of, is_routine
+from tracejit.solvers.roots import BRACKETED
 
 
 def kepler(e: Any) -> Any:
@@ -225,9 +225,8 @@ def test_threads_solve_at_once() -> None:
 
 
 def test_routines_are_pickled_by_name() -> None:
-    routine = OPS["bracketed_root"]
-    assert isinstance(routine, Routine)
-    assert pickle.loads(pickle.dumps(routine)) is routine
+    assert isinstance(BRACKETED, Routine)
+    assert pickle.loads(pickle.dumps(BRACKETED)) is BRACKETED
 
 
 def test_a_number_that_is_differentiated_is_no_constant() -> None:

@@ -71,8 +71,8 @@ class Problem:
         self.params = node.params
         self.body: Subgraph = node.params["rate"]
         self.invariants = node.params["invariants"]
-        self.places = PLACES[node.op.name]
-        self.op = ADJOINTS.get(node.op.name, node.op)
+        self.places = node.op.given
+        self.op: Routine = node.op.base or node.op
         self.start: Any = self.given("y0")
         self.size = int(self.start.shape[0])
 
@@ -176,10 +176,10 @@ class Problem:
             name: function.body([output], "" if name == "rate" else "_jacobian")
             for name, output in zip(names, outputs, strict=True)
         }
-        given = [*self.operands[self.invariants : self.invariants + len(PLACES[self.op.name])]]
+        given = [*self.operands[self.invariants : self.invariants + len(self.op.given)]]
         initial = np.concatenate((self.start, np.reshape(starts, -1)))
-        given[PLACES[self.op.name].index("y0")] = initial
-        options = {name: self.params[name] for name in OPTIONS[self.op.name]}
+        given[self.op.given.index("y0")] = initial
+        options = {name: self.params[name] for name in self.op.options}
         if isinstance(options["atol"], tuple):
             options["atol"] = options["atol"] * (1 + count)
         found = emit_routine(recording, self.op, bodies, given, **options)[0]
@@ -293,11 +293,11 @@ class InitialValueDerivative:
             given += radau(STAGES[method])
         else:
             bodies["pull"] = self._pull()
-        options = {name: self.node.params[name] for name in OPTIONS[self.node.op.name]}
+        options = {name: self.node.params[name] for name in problem.op.options}
         first = [self.operands[k] for k in self.moving]
         options["parameters"] = len(first)
         options["size"] = problem.size + sum(int(np.prod(x.shape)) for x in first)
-        op = next(OPS[name] for name, base in ADJOINTS.items() if base is problem.op)
+        op = OPS[f"adjoint_of_{problem.op.name}"]
         assert isinstance(op, Routine)
         return emit_routine(recording, op, bodies, given, first, **options)[0]
 
@@ -395,16 +395,17 @@ def chunk_of(size: int, method: str) -> int:
 def _batched_adjoint(name: str, moved: Moved, *operands: Any, **params: Any) -> Any:
     """The adjoints of a batch. Where only the cotangents differ, the steps are the same for all;
     else they are made again for each element."""
-    place = params["invariants"] + PLACES[name].index("steps")
+    op = OPS[name]
+    assert isinstance(op, Routine) and op.base is not None
+    base, place = op.base, params["invariants"] + op.given.index("steps")
     if not any(moved[:place]):
         return one_by_one(name, moved, *operands, **params)
-    base = ADJOINTS[name]
 
     def call(*inside: Any, **opened: Any) -> Any:
-        names = ("rate", "jacobian", "invariants", *OPTIONS[base.name])
+        names = ("rate", "jacobian", "invariants", *base.options)
         options = {key: opened[key] for key in names if key in opened}
         steps = base(*inside[:place], **options)[1]
-        return OPS[name](*inside[:place], steps, *inside[place + 1 :], **opened)
+        return op(*inside[:place], steps, *inside[place + 1 :], **opened)
 
     return looped(name, call, moved, operands, params)[0]
 
@@ -459,8 +460,7 @@ def _spelled_ivp(given: Sequence[ArrayType], has_steps: bool = False, **params: 
     return f"helpers.integrated({call})" + ("" if at else "[:, -1]")
 
 
-def _spelled_adjoint(given: Sequence[ArrayType], name: str, **params: Any) -> str:
-    places = {word: f"{{{k}}}" for k, word in enumerate(PLACES[name])}
+def _spelled_adjoint(places: Mapping[str, str], given: Sequence[ArrayType], **params: Any) -> str:
     times = f", {places['times']}" if "times" in places else ""
     grid = f"*helpers.steps_to({places['steps']}, {places['bar']}{times})"
     if len(given) == len(places):
@@ -487,8 +487,9 @@ def _spelled_odeint(given: Sequence[ArrayType], has_steps: bool = False, **param
     return f"helpers.{'with_report' if has_steps else 'successful'}(*{call})"
 
 
-def _spelled_odeint_adjoint(given: Sequence[ArrayType], **params: Any) -> str:
-    places = {word: f"{{{k}}}" for k, word in enumerate(PLACES["adjoint_of_rows"])}
+def _spelled_odeint_adjoint(
+    places: Mapping[str, str], given: Sequence[ArrayType], **params: Any
+) -> str:
     solve = f"lambda ts: scipy.integrate.odeint({{rate}}, {{0}}, ts{_odeint_options(params)})"
     known = ", ".join(places[word] for word in ("nodes", "times", "steps", "bar"))
     grid = f"*helpers.steps_of_odeint({solve}, {known})"
@@ -521,62 +522,52 @@ def _with_steps(infer: Callable[..., ArrayType]) -> Callable[..., tuple[ArrayTyp
     return lambda *types, **params: (infer(*types, **params), HANDLE)
 
 
-PLACES = {
-    "last_state": ("t0", "t1", "y0"),
-    "states": ("t0", "t1", "y0", "times"),
-    "states_by_rows": ("y0", "times"),
-    "adjoint_of_last": ("t0", "t1", "y0", "steps", "bar", "nodes", "weights"),
-    "adjoint_of_states": ("t0", "t1", "y0", "times", "steps", "bar", "nodes", "weights"),
-    "adjoint_of_rows": ("y0", "times", "steps", "bar", "nodes", "weights"),
-}
-"""The names of what the routines are given."""
+_BETWEEN = ("t0", "t1", "y0")
 _IVP = ("order", "method", *IVP_OPTIONS)
-OPTIONS = {
-    "last_state": _IVP,
-    "states": _IVP,
-    "states_by_rows": ("order", *ODEINT_OPTIONS),
-}
-"""The names of their options."""
 _define = partial(define, derivative=InitialValueDerivative)
-_spelled_steps = partial(_spelled_ivp, has_steps=True)
-FINAL = _define(
-    "last_state",
-    infer=_with_steps(_last),
-    spelling=_spelled_steps,
-    first_alone=_define("last_state_alone", infer=_last, spelling=_spelled_ivp),
+
+
+def _with_adjoint(
+    name: str,
+    infer: Callable[..., ArrayType],
+    spelling: Callable[..., str],
+    adjoint: Callable[..., str],
+    **fields: Any,
+) -> Routine:
+    """Declare a routine that leads to states, the same without its steps, and its adjoint."""
+    alone = _define(f"{name}_alone", infer=infer, spelling=spelling, **fields)
+    spelled = partial(spelling, has_steps=True)
+    base = _define(name, infer=_with_steps(infer), spelling=spelled, first_alone=alone, **fields)
+    given = (*base.given, "steps", "bar", "nodes", "weights")
+    define(
+        f"adjoint_of_{name}",
+        batch=partial(_batched_adjoint, f"adjoint_of_{name}"),
+        infer=_cotangents,
+        spelling=partial(adjoint, {word: f"{{{k}}}" for k, word in enumerate(given)}),
+        derivative=AdjointDerivative,
+        given=given,
+        options=base.options,
+        base=base,
+    )
+    return base
+
+
+FINAL = _with_adjoint(
+    "last_state", _last, _spelled_ivp, _spelled_adjoint, given=_BETWEEN, options=_IVP
 )
-STATES = _define(
+STATES = _with_adjoint(
     "states",
-    infer=_with_steps(_columns),
-    spelling=_spelled_steps,
-    first_alone=_define("states_alone", infer=_columns, spelling=_spelled_ivp),
+    _columns,
+    _spelled_ivp,
+    _spelled_adjoint,
+    given=(*_BETWEEN, "times"),
+    options=_IVP,
 )
-ODEINT = _define(
+ODEINT = _with_adjoint(
     "states_by_rows",
-    infer=_with_steps(_rows),
-    spelling=partial(_spelled_odeint, has_steps=True),
-    first_alone=_define("states_by_rows_alone", infer=_rows, spelling=_spelled_odeint),
+    _rows,
+    _spelled_odeint,
+    _spelled_odeint_adjoint,
+    given=("y0", "times"),
+    options=("order", *ODEINT_OPTIONS),
 )
-FINAL_ADJOINT = define(
-    "adjoint_of_last",
-    batch=partial(_batched_adjoint, "adjoint_of_last"),
-    infer=_cotangents,
-    spelling=partial(_spelled_adjoint, name="adjoint_of_last"),
-    derivative=AdjointDerivative,
-)
-STATES_ADJOINT = define(
-    "adjoint_of_states",
-    batch=partial(_batched_adjoint, "adjoint_of_states"),
-    infer=_cotangents,
-    spelling=partial(_spelled_adjoint, name="adjoint_of_states"),
-    derivative=AdjointDerivative,
-)
-ODEINT_ADJOINT = define(
-    "adjoint_of_rows",
-    batch=partial(_batched_adjoint, "adjoint_of_rows"),
-    infer=_cotangents,
-    spelling=_spelled_odeint_adjoint,
-    derivative=AdjointDerivative,
-)
-ADJOINTS = {FINAL_ADJOINT.name: FINAL, STATES_ADJOINT.name: STATES, ODEINT_ADJOINT.name: ODEINT}
-"""The routine whose adjoint one is."""

@@ -34,12 +34,16 @@ class Routine(ControlFlow):
     given: in it {0}, {1}, ... are what is given, and {NAME} is the function that the body of this
     name is. `derivative` makes the derivative of a node, as `ConditionDerivative` is one of a
     condition. `first_alone` is the routine that takes the place of this one where nothing reads but
-    its first result.
+    its first result. `given` has the names of what is given, and `options` those of parameters that
+    are options; `base` is the routine that an adjoint goes through backwards.
     """
 
     spelling: Callable[..., str]
     derivative: Callable[..., Any]
     first_alone: Routine | None = None
+    given: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    base: Routine | None = None
 
     def statement_lines(
         self, operands: Sequence[ArrayType], params: Mapping[str, Any]
@@ -95,6 +99,7 @@ def define(
         cost=_cost,
         spelling=spelling,
         derivative=derivative,
+        **fields,
     )
     assert name not in OPS, name
     OPS[name] = made
