@@ -1550,6 +1550,81 @@ def f(x):
     return x
 def h(x): return x * 2
 --> h = lambda x: x * 3
+== objects_of_a_generator_added_up
+k, unread = 1.0, 0
+class Number:
+    def __init__(self, x): self.x = x
+    def __add__(self, other): return Number(self.x + k * other.x)
+def f(x): return sum((Number(x + n) for n in range(3)), Number(x)).x
+--> k = 2.0
+--> !unread = 1
+--> Number.__add__ = lambda self, other: Number(self.x - other.x)
+== objects_of_a_generator_asked
+k, unread = 1.0, 0
+class Flag:
+    def __init__(self, n): self.n = n
+    def __bool__(self): return self.n > k
+def f(x): return x * 2 if any(Flag(n) for n in range(3)) else x
+--> k = 2.0
+--> !unread = 1
+--> k = 0.0
+== objects_of_a_generator_filtered
+k, unread = 1.0, 0
+class Flag:
+    def __init__(self, n): self.n = n
+    def __bool__(self): return self.n > k
+def f(x): return x * len(list(filter(None, map(Flag, range(3)))))
+--> k = 0.0
+--> !unread = 1
+== objects_of_a_generator_sorted
+k, unread = 1, 0
+class Place:
+    def __init__(self, n): self.n = n
+    def __lt__(self, other): return k * self.n < k * other.n
+def f(x): return x * sorted(Place(n) for n in range(3))[0].n + min(map(Place, (5, 6))).n
+--> k = -1
+--> !unread = 1
+== keys_of_objects
+k, unread = 1, 0
+class Place:
+    def __init__(self, n): self.n = n
+    def __lt__(self, other): return k * self.n < k * other.n
+def f(x): return x * max([3, 4], key=Place)
+--> k = -1
+--> !unread = 1
+== objects_of_a_set
+k, unread = 1, 0
+class Place:
+    def __init__(self, n): self.n = n
+    def __hash__(self): return self.n % k
+    def __eq__(self, other): return self.n % k == other.n % k
+def f(x): return x * len(set(Place(n) for n in range(6))) + len({(Place(2), 1), (Place(2), 1)})
+--> k = 3
+--> unread = 1
+== cache_made_inside
+k, unread = 1.0, 0
+def f(x):
+    @functools.lru_cache(maxsize=None)
+    def power(n): return k if n == 0 else x * power(n - 1)
+    @functools.cache
+    def twice(n): return n + k
+    return power(3) + twice(2) * twice(2)
+--> k = 2.0
+--> !unread = 1
+== factory_of_a_field
+k, unread = 1.0, 0
+@dataclasses.dataclass
+class Rate:
+    x: float
+    seen: list = dataclasses.field(default_factory=lambda: [k])
+    by_name: dict = dataclasses.field(default_factory=dict)
+def f(x):
+    rate = Rate(x)
+    rate.seen.append(x)
+    rate.by_name['x'] = x * 2
+    return rate.seen[0] * rate.by_name['x'] + Rate(x, [3.0]).seen[0]
+--> k = 2.0
+--> !unread = 1
 """
 
 PROGRAMS = programs_in(CONTAINERS + OBJECTS + REBUILT + FUNCTIONS_AND_ARRAYS + TRAPS)

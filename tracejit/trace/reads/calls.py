@@ -600,7 +600,7 @@ class Calls(Writes):
         is_read = name in READING or isinstance(o, (tuple, frozenset))
         if name in _ADDING:
             for one in args:
-                self._note_key(one)
+                self.note_key(one)
         elif name not in ("keys", "values", "items", "copy", "pop", "clear", "popitem"):
             for one in args:
                 self.hand(one)
@@ -652,6 +652,12 @@ class Calls(Writes):
 
         def call(*args: Any, **kwargs: Any) -> Any:
             asked = args, tuple(kwargs.items())
+            if self.is_made(called):
+                if holds_recorded(asked):
+                    return self.called(called.__wrapped__)(*args, **kwargs)
+                for one in (*args, *kwargs.values()):
+                    self.note_key(one)
+                return called(*args, **kwargs)
             if holds_recorded(asked):
                 if not is_tool(called.__wrapped__):
                     self.walk(called)
@@ -725,8 +731,13 @@ class Calls(Writes):
             return
         for word in ("__code__", "__defaults__", "__kwdefaults__"):
             self.note(init, ATTRIBUTE, word, getattr(init, word))
+        given = code_of(init).co_varnames[1 : 1 + len(args)]
         for field in dataclasses.fields(o):
-            if field.default_factory is not dataclasses.MISSING:
+            if field.default_factory is dataclasses.MISSING:
+                continue
+            if field.init and field.name not in (*given, *kwargs):
+                kwargs |= {field.name: self.made(self.called(field.default_factory)())}
+            else:
                 self.hand(field.default_factory)
         after = lookup(type(o), "__post_init__")
         if type(after) is FunctionType:

@@ -257,7 +257,7 @@ class Containers(Attributes):
         return cls[key]  # type: ignore[index]
 
     def _of_dict(self, o: Any, key: Any) -> Any:
-        self._note_key(key)
+        self.note_key(key)
         is_own = self.is_own(o) or self.wrote(o, key)
         if key in o:
             return o[key] if is_own else self.read(o, ITEM, key, o[key])
@@ -275,11 +275,15 @@ class Containers(Attributes):
         value = o[key] = self.made(self.called(factory)())
         return value
 
-    def _note_key(self, key: Any) -> None:
+    def note_key(self, key: Any) -> None:
         """Note how a key is compared, where the user's code says so; others may be by identity."""
         if is_plain(type(key)):
             return
-        self.goes_by_identity |= type(key_of(key)) is Identity
+        if type(key) in (tuple, frozenset):
+            for one in key:
+                self.note_key(one)
+            return
+        self.goes_by_identity |= type(key_of(key)) is Identity and not self.is_made(key)
         if is_users(type(key)):
             for word in ("__hash__", "__eq__"):
                 if self.special(key, word) is not None:
@@ -321,7 +325,7 @@ class Containers(Attributes):
             return x in o
         is_keyed = isinstance(o, (*KEYED, *SETS)) and not is_sparse(kind)
         if is_keyed and not holds_recorded(x):
-            self._note_key(x)
+            self.note_key(x)
             found = x in o
             return found if self.is_own(o) or self.wrote(o, x) else self.note(o, MEMBER, x, found)
         if kind not in CONTAINERS and self.special(o, "__iter__") is not None:

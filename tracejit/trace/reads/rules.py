@@ -10,7 +10,7 @@ import inspect
 import operator
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -155,6 +155,26 @@ def _bool(reads: Calls, /, *o: Any) -> bool:
     return _recorded(bool)(*map(reads.truth, o))  # type: ignore[no-any-return]
 
 
+def _lru_cache(make: Callable[..., Any]) -> Any:
+    """The rule of what makes a function keep its results: the function runs converted."""
+
+    def rule(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
+        if args and callable(args[0]):
+            return _keeping(reads, make, *args, **kwargs)
+        made = reads.handing(make)(*args, **kwargs)
+        if type(made) is FunctionType:  # with which a function is decorated
+            reads.converted[made] = functools.partial(_keeping, reads, made)
+        return made
+
+    return rule
+
+
+def _keeping(reads: Calls, make: Callable[..., Any], function: Any, /, *more: Any) -> Any:
+    made = reads.made(make(reads.called(function), *more))
+    made.__wrapped__ = function
+    return made
+
+
 def _vars(reads: Calls, /, *o: Any) -> Any:
     if not o:
         return sys._getframe(1).f_locals
@@ -205,20 +225,25 @@ def _by_method(builtin: Callable[..., Any], *words: str) -> Any:
     return rule
 
 
-def _over(builtin: Callable[..., Any], is_deep: bool = False) -> Any:
-    """The rule of a builtin that goes through what it is given, and calls a `key`."""
+def _over(builtin: Callable[..., Any], note: Callable[[Calls, Any], Any] | None = None) -> Any:
+    """The rule of a builtin that goes through what it is given, calls a `key`, and leads each
+    element through `note`, because it calls the user's methods of it."""
 
     def rule(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("key") is not None:
-            kwargs["key"] = reads.called(kwargs["key"])
         is_choice = builtin in (min, max) and len(args) > 1
-        for one in args if is_deep else ():
-            if isinstance(one, CONTAINERS) or (is_choice and "key" not in kwargs):
+        through = None if note is None else functools.partial(note, reads)
+        if kwargs.get("key") is not None:
+            key = reads.called(kwargs["key"])
+            kwargs["key"] = key if note is None else lambda one: note(reads, key(one))
+            through = None
+        for one in args if note is _handed else ():
+            if isinstance(one, CONTAINERS) or (is_choice and through is not None):
                 reads.hand(one, holds_recorded(args))
         is_called = builtin is iter and len(args) > 1
-        is_first = builtin in (sum, enumerate)
-        several = 0 if is_choice or is_called else 1 if is_first else len(args)
+        several = 0 if is_choice or is_called else 1 if builtin is enumerate else len(args)
         given = [reads.iterate(one, 1) for one in args[:several]] + [*args[several:]]
+        if through is not None:
+            given[:several] = [_led(one, through) for one in given[:several]]
         for one in args if builtin in (list, tuple) else ():
             if reads.special(one, "__len__") is not None:  # Python asks for a hint
                 with contextlib.suppress(TypeError):
@@ -231,9 +256,51 @@ def _over(builtin: Callable[..., Any], is_deep: bool = False) -> Any:
     return rule
 
 
+def _led(elements: Any, through: Callable[[Any], Any]) -> Any:
+    """Elements that are led through a function, but where all are plain."""
+    if is_plain(type(elements)) or (isinstance(elements, CONTAINERS) and _are_plain(elements)):
+        return elements
+    return map(through, elements)
+
+
+def _are_plain(elements: Iterable[Any]) -> bool:
+    return all(is_plain(type(one)) for one in elements)
+
+
+def _handed(reads: Calls, one: Any) -> Any:
+    reads.hand(one)
+    return one
+
+
+def _as_key(reads: Calls, one: Any) -> Any:
+    reads.note_key(one)
+    return one
+
+
+def _truth(reads: Calls, one: Any) -> Any:
+    return reads.truth(one)
+
+
+def _sum(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
+    """Add up elements, the user's objects by their own method."""
+    given = reads.iterate(args[0], 1) if args else ()
+    if not args or is_plain(type(given)):
+        return sum(*args, **kwargs)
+    added = sum((), *args[1:], **kwargs)
+    left, plain = iter(given), list[Any]()
+    for one in left:
+        if not is_plain(type(one)) or not is_plain(type(added)):
+            added = reads.operate("add", sum(plain, added), one)
+            break
+        plain.append(one)
+    else:
+        return sum(plain, added)
+    return functools.reduce(functools.partial(reads.operate, "add"), left, added)
+
+
 def _extreme(builtin: Callable[..., Any]) -> Any:
     """The rule of `max` and `min`: of recorded numbers, by conditions."""
-    general = _over(builtin, True)
+    general = _over(builtin, _handed)
 
     def rule(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
         elements: Any = args if len(args) > 1 else args[0] if args else ()
@@ -261,7 +328,9 @@ def _calling(builtin: Callable[..., Any]) -> Any:
                 for element in one:
                     reads.iterate(element, 1) if type(element) in (list, dict) else None
         given = [reads.iterate(one, 1) for one in args]
-        return builtin(function if function is None else reads.called(function), *given)
+        if function is None:
+            return builtin(functools.partial(_truth, reads) if builtin is filter else None, *given)
+        return builtin(reads.called(function), *given)
 
     return rule
 
@@ -296,6 +365,7 @@ RULES: dict[Any, Callable[..., Any]] = {
     id: lambda reads, o, /: reads.identity(o),
     **{one: _by_type(one) for one in _OF_TYPES},
     functools.partial: _partial,
+    **{one: _lru_cache(one) for one in (functools.lru_cache, functools.cache)},
     os.getenv: lambda reads, /, *args, **named: reads.variable(os.getenv, *args, **named),
     copy.copy: _copied(copy.copy),
     copy.deepcopy: _copied(copy.deepcopy),
@@ -304,7 +374,10 @@ RULES: dict[Any, Callable[..., Any]] = {
     operator.is_not: lambda reads, a, b, /: not reads.identical(a, b),
     operator.contains: lambda reads, o, x, /: reads.contains(x, o),
     **{one: _over(one) for one in (list, tuple, enumerate, zip, reversed, iter)},
-    **{one: _over(one, True) for one in (set, frozenset, sorted, sum, any, all)},
+    **{one: _over(one, _as_key) for one in (set, frozenset)},
+    **{one: _over(one, _truth) for one in (any, all)},
+    sorted: _over(sorted, _handed),
+    sum: _sum,
     **{one: _extreme(one) for one in (min, max)},
     **{one: _calling(one) for one in (map, filter, functools.reduce)},
     **{

@@ -188,7 +188,7 @@ class Writes(Containers):
         elif isinstance(o, KEYED):
             if not is_hashable(key):
                 return  # Python raises
-            self._note_key(key)
+            self.note_key(key)
             self.keep(o)
             self.write(o, key, ITEM)
         elif isinstance(key, int) and key >= 0:
