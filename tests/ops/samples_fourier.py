@@ -89,6 +89,15 @@ def shifted(name):
     ]
 
 
+def frequencies(name):
+    """Samples of the frequencies of a transform, by the time from point to point."""
+    return [
+        Sample(name, lambda d, n=n: getattr(np.fft, name)(n, d), (spacing,))
+        for n in (1, 4, 5)
+        for spacing in (np.array(0.3), np.array(1.7, np.float32))
+    ]
+
+
 SAMPLES = [
     *one_axis("fft", normal, complex_normal),
     *one_axis("ifft", normal, complex_normal),
@@ -110,4 +119,6 @@ SAMPLES = [
     *each("irfftn", normal(5), complex_normal(2, 3, 3)),
     *shifted("fftshift"),
     *shifted("ifftshift"),
+    *frequencies("fftfreq"),
+    *frequencies("rfftfreq"),
 ]

@@ -13,6 +13,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy
+import tracejit.scipy.linalg
 from tests.interpret import interpret, record, run
 from tests.rows import each_row
 from tracejit.ir.graph import Constant
@@ -417,6 +418,15 @@ def test_an_unsupported_keyword_is_refused_by_name(
     assert type(error) is UnsupportedError
     problem = f"the keyword {keyword} is not supported"
     assert str(error).startswith(f"{name} cannot be recorded in this form: {problem}.\n")
+
+
+def test_a_keyword_that_the_function_has_is_not_suggested() -> None:
+    def call(d: Any) -> Any:
+        return tracejit.scipy.linalg.eigh_tridiagonal(d, d[1:], select="i", select_range=(0, 1))
+
+    error = refused(call, VECTOR)
+    assert "the keyword select is not supported" in str(error)
+    assert "did you mean" not in str(error)
 
 
 def test_an_attribute_that_ndarray_has_not_is_an_attribute_error() -> None:

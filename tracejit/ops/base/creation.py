@@ -11,6 +11,7 @@ from __future__ import annotations
 import cmath
 import math
 import operator
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ def as_array(value: Any) -> Any:
 
 
 def _holds_recorded(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque)):
         return any(map(_holds_recorded, value))
     return is_recorded(value)
 

@@ -39,7 +39,7 @@ _FUNCTIONS = (
     *(np.polyadd, np.polysub, np.polyder, np.polyint, np.polyval),
     *(np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn, np.fft.hfft, np.fft.ihfft),
     *(np.fft.fft2, np.fft.ifft2, np.fft.rfft2, np.fft.irfft2),
-    *(np.fft.fftshift, np.fft.ifftshift),
+    *(np.fft.fftshift, np.fft.ifftshift, np.fft.fftfreq, np.fft.rfftfreq),
     *(np.isposinf, np.isneginf, np.isreal, np.iscomplex, np.isclose, np.histogram2d),
 )
 

@@ -81,7 +81,8 @@ def call_error(
         return fail(row, recorder.here(), call=call, problem=error, fix=fix)
     keyword = _KEYWORD.search(str(error))
     problem = f"the keyword {keyword[1]} is not supported" if keyword else str(error)
-    if keyword and (names := get_close_matches(keyword[1], _parameters(called), 1)):
+    names = _parameters(called) if keyword else ()
+    if keyword and keyword[1] not in names and (names := get_close_matches(keyword[1], names, 1)):
         problem = f"{problem}; did you mean {names[0]}?"
     problem, _, fix = _CALLED.sub("it ", problem).rpartition("; ")
     if not problem:

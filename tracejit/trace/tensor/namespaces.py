@@ -8,6 +8,7 @@ they are recorded where a Tensor or a Variable is among their arguments.
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from types import FunctionType, ModuleType
@@ -22,6 +23,7 @@ from tracejit.trace.structure.trees import DEEPEST, MAPPINGS, SEQUENCES, flatten
 NUMPY: list[Callable[[Any], Any]] = []
 """Finders of what stands for a function of NumPy's, or None."""
 
+_SEQUENCES = frozenset((*SEQUENCES, deque))
 PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), np.ndarray, np.float64))
 """Types of arguments that are never recorded, nor hold what is."""
 
@@ -39,7 +41,7 @@ def recorded_argument(*args: Any) -> Any:
                 continue
             if hasattr(kind, "__tracejit_record__"):
                 return value
-            if kind in SEQUENCES:
+            if kind in _SEQUENCES:
                 inside.append(value)
             elif kind in MAPPINGS:
                 inside.append(value.values())
@@ -52,9 +54,9 @@ def recorded_argument(*args: Any) -> Any:
 
 
 def _is_data(arg: Any) -> bool:
-    """Return whether a sequence stands for an array: a list, or a tuple that holds one; others are
-    sizes, axes and their like."""
-    return type(arg) is list or (type(arg) is tuple and _holds_array(arg))
+    """Return whether a sequence stands for an array: a list or deque, or a tuple that holds one;
+    others are sizes, axes and their like."""
+    return type(arg) in (list, deque) or (type(arg) is tuple and _holds_array(arg))
 
 
 def _holds_array(sequence: Any) -> bool:
@@ -63,13 +65,10 @@ def _holds_array(sequence: Any) -> bool:
     return any(leaf.type.form != "weak" for leaf in recorded)
 
 
-def _holds_recorded(sequence: Any) -> bool:
-    return any(hasattr(type(leaf), "__tracejit_record__") for leaf in flatten(sequence)[0])
-
-
 def _is_named_data(name: str, arg: Any) -> bool:
     """The same of an argument that is given by name, where a list may be axes or sizes, too."""
-    return name != "out" and type(arg) in (list, tuple) and _holds_array(arg)
+    is_sequence = type(arg) is deque or (type(arg) in SEQUENCES and _holds_array(arg))
+    return name != "out" and is_sequence
 
 
 def recordable(
@@ -118,14 +117,16 @@ class ListUfunc:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for arg in args:
-            if type(arg) is list or type(arg) is tuple:
+            if type(arg) in _SEQUENCES:
                 return self._call(self._ufunc, *args, **kwargs)
         return self._ufunc(*args, **kwargs)
 
     def _call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """The call of `function` with arrays in place of sequences that hold Tensors."""
         given = [
-            self._convert(arg) if type(arg) in (list, tuple) and _holds_recorded(arg) else arg
+            self._convert(arg)
+            if type(arg) in _SEQUENCES and recorded_argument(arg) is not None
+            else arg
             for arg in args
         ]
         return function(*given, **kwargs)

@@ -888,6 +888,17 @@ def deque(x: Any) -> Any:
 
 
 @idiom(X)
+def deque_as_an_array(x: Any) -> Any:
+    window = collections.deque([0.0] * 3, maxlen=3)
+    out = np.zeros(len(x))
+    for i, v in enumerate(x):
+        window.appendleft(v)
+        out[i] = np.dot(np.array(window), [0.5, 0.3, 0.2]) + np.max(window)
+    pairs = collections.deque([x[:2], x[1:3]])
+    return out, np.vstack(pairs), np.add(window, 1.0), np.mean(a=window), np.linalg.norm(pairs)
+
+
+@idiom(X)
 def dictionary_of_arrays(x: Any) -> Any:
     state = dict(zip("abcd", x, strict=True))
     state.update(a=1.0)
