@@ -3,6 +3,8 @@ looked at, and the second only if the first was short; by night many more."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.by_day import by_day, some_by_day
@@ -10,12 +12,19 @@ from tests.trace.control_flow.count_flow import rows
 from tests.trace.control_flow.flow_table import judge
 
 ROWS = {row.name: row for several in rows().values() for row in several}
-LONG = {"garch_500"}  # its first call takes seconds
+LONG = {"garch_500", "inverse_kinematics", "iterative_lqr"}  # their first calls take seconds
+REFUSED = {
+    "bootstrapped_yield_curve": r"pd\.Series",
+    "tridiagonal_ground_state": "the keyword select",
+}
 
 
 def check(name: str, calls: int, limit: float) -> None:
     found = judge(ROWS[name], calls, limit)
-    assert found.word in ("right", "refused", "over time"), found.reason
+    if name in REFUSED:
+        assert found.word == "refused" and re.search(REFUSED[name], found.reason), found
+    else:
+        assert found.word in ("right", "over time"), found.reason
 
 
 @pytest.mark.parametrize("name", some_by_day(sorted(set(ROWS) - LONG), 2))
