@@ -37,7 +37,6 @@ INTERNAL = {"Function.compiled_call", "Kernel.marked", "Variable.commit"}
 AS_NUMPYS = {f"Variable.{name}" for name in ("item", "tolist", "fill", "sort", "partition", "put")}
 ALIASES = {"Variable.value": "Variable.read_value"}
 AS_NUMPYS |= {f"Tensor.{name}" for name in ("item", "tolist", "conjugate")}
-PROSE = {"as_is"}  # one parameter, which is returned
 
 # What nobody calls by itself: other functions return it.
 MADE_BY_OTHERS = {"Function", "Kernel", "Tensor", "SplitFunction", "UnconnectedGradients"}
@@ -109,7 +108,7 @@ def documented() -> list[Any]:
     others |= {name: getattr(tj.cache, name) for name in ("entries", "prune", "clear")}
     others["default_rng"] = tj.random.default_rng
     found = [*public(), *others.items()]
-    left_out = INTERNAL | AS_NUMPYS | PROSE | ALIASES.keys()
+    left_out = INTERNAL | AS_NUMPYS | ALIASES.keys()
     return [pytest.param(name, thing, id=name) for name, thing in found if name not in left_out]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -12,6 +13,7 @@ import tracejit
 from tests.convert.running import define
 from tracejit.convert import exclusions
 from tracejit.convert.exclusions import LIBRARY, MARKED, SET, as_is, exclusion
+from tracejit.support.errors import ArgumentError
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +53,27 @@ def test_the_setting_excludes_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert exclusion(functions("package.other")["f"]) is None
     with tracejit.config(as_is=["package"]):
         assert exclusion(functions("package.other")["f"]) is SET
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [functools.lru_cache, functools.cached_property, functools.partial, classmethod, property],
+)
+def test_a_mark_is_of_the_function_that_is_wrapped(wrap: Any) -> None:
+    function = functions("package.module")["f"]
+    wrapped = wrap(function)
+    assert as_is(wrapped) is wrapped
+    assert exclusion(function) is MARKED
+
+
+def test_a_wrapper_and_what_it_wraps_are_marked() -> None:
+    names = functions("package.module")
+    function, wrapper = names["f"], functools.wraps(names["f"])(functions("package.other")["f"])
+    as_is(wrapper)
+    assert exclusion(function) is exclusion(wrapper) is MARKED
+
+
+@pytest.mark.parametrize("value", [np.ones(3), 2.0, None])
+def test_a_value_cannot_be_marked(value: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"tj\.as_is needs a function, got "):
+        as_is(value)

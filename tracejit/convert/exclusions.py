@@ -8,11 +8,12 @@ packages by the setting of this name.
 from __future__ import annotations
 
 import sys
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from tracejit.support.config import setting
+from tracejit.support.errors import fail
 from tracejit.support.memo import ByIdentity
 
 LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy", "tracejit"))
@@ -34,19 +35,40 @@ SET = Reason("the setting as_is names its package", "Take the package out of the
 LIBRARY = Reason("it is part of Python, NumPy or tracejit", "Write what it does in a function")
 
 Marked = TypeVar("Marked")
+_WRAPPERS = (classmethod, staticmethod, property, cached_property)
 
 _marked: ByIdentity[CodeType, bool] = ByIdentity()
 _modules: set[str] = set()
 
 
 def as_is(marked: Marked) -> Marked:
-    """Let a function run as it is written, without conversion; it is returned.
+    """Let a function run as it is written, without conversion.
 
-    `marked` may also be a class, for its methods; a module; or the name of a package, for all its
-    modules. What runs as it is written is recorded as far as NumPy hands its calls to recorded
-    arrays, and refused elsewhere: it makes arrays that it fills by `np.zeros_like(x)`. The setting
-    `as_is` names packages without any change of code.
+    Parameters
+    ----------
+    marked : function, class, module or str
+        A function, or a class for its methods. A module, or the name of a package, stands for all
+        functions in it.
 
+    Returns
+    -------
+    function, class, module or str
+        `marked` itself, so that `as_is` is also a decorator.
+
+    Raises
+    ------
+    ArgumentError
+        If `marked` cannot be called, and is neither a module nor a name. A TypeError.
+
+    Notes
+    -----
+    Code that is not converted is recorded where NumPy hands its calls to recorded arrays, and
+    refused elsewhere: `np.zeros(3)` cannot be filled there, `np.zeros_like(x)` can. `explain()`
+    names each function that ran as it is written. The setting `as_is` names packages without any
+    change of code. Kernels that exist are not made again.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import tracejit as tj
     >>> @tj.as_is
@@ -55,23 +77,26 @@ def as_is(marked: Marked) -> Marked:
     >>> tj.grad(lambda x: energy(x))(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    match marked:
-        case ModuleType():
-            _modules.add(marked.__name__)
-        case str():
-            _modules.add(marked)
-        case type():
-            for member in vars(marked).values():
-                _mark(member)
-        case _:
-            _mark(marked)
+    if isinstance(marked, str | ModuleType):
+        _modules.add(marked if isinstance(marked, str) else marked.__name__)
+    elif isinstance(marked, type):
+        for member in vars(marked).values():
+            _mark(member)
+    elif callable(marked) or isinstance(marked, _WRAPPERS):
+        _mark(marked)
+    else:
+        raise fail("not-callable", None, decorator="tj.as_is", kind=type(marked).__name__)
     return marked
 
 
 def _mark(member: Any) -> None:
-    function = getattr(member, "__func__", getattr(member, "fget", member))
-    if isinstance(function, FunctionType):
-        _marked[function.__code__] = True
+    """Mark a function, and what it wraps."""
+    if isinstance(member, FunctionType):
+        _marked[member.__code__] = True
+    for word in ("__func__", "__wrapped__", "fget", "func"):
+        wrapped = getattr(member, word, None)
+        if isinstance(wrapped, FunctionType) and wrapped.__code__ not in _marked:
+            _mark(wrapped)
 
 
 def is_never_converted(function: FunctionType) -> bool:
