@@ -543,7 +543,7 @@ def test_segments_save_memory() -> None:
 @pytest.mark.parametrize("options", [{"unroll": 0}, {"checkpoint": -1}, {"checkpoint": 1.5}])
 def test_rounds_are_of_a_positive_number_of_steps(options: dict[str, Any]) -> None:
     (name,) = options
-    with pytest.raises(tj.errors.ArgumentError, match=f"over step .* {name} is .*no positive"):
+    with pytest.raises(tj.errors.ArgumentError, match=f"over step .* {name} is .*not a positive"):
         tj.function(lambda x: network(x, W, **options))(np.ones((11, 4)))
 
 
@@ -551,11 +551,11 @@ def test_rounds_are_of_a_positive_number_of_steps(options: dict[str, Any]) -> No
 
 REFUSED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "a predicate that is an array": (
-        r"the predicate is f8\[3\], no scalar",
+        r"the predicate is f8\[3\], not a scalar",
         lambda x: tj.cond(x, np.sin, np.cos, x),
     ),
     "an index that is no integer": (
-        "the index is f8, no integer",
+        "the index is f8, not an integer",
         lambda x: tj.switch(x[0], [np.sin, np.cos], x),
     ),
     "no branches": ("there are no branches", lambda x: tj.switch(np.argmax(x), [])),
@@ -588,11 +588,11 @@ REFUSED: dict[str, tuple[str, Callable[[Any], Any]]] = {
         lambda x: tj.while_loop(lambda v: v[0][0] > 0, lambda value: [value[0]], (x,)),
     ),
     "a condition that is an array": (
-        r"the condition is b1\[3\], no scalar",
+        r"the condition is b1\[3\], not a scalar",
         lambda x: tj.while_loop(lambda v: v > 0, np.sin, x),
     ),
     "a condition that is no number": (
-        "the condition is None, no truth value",
+        "the condition is None, not a truth value",
         lambda x: tj.while_loop(lambda v: None, np.sin, x),
     ),
 }

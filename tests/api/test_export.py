@@ -611,7 +611,7 @@ def reads_the_clock(x: Any) -> Any:
         (assigns, "assigns cannot be exported: it assigns the Variable held"),
         (writes, "it writes to its argument x"),
         (calls_back, "it calls Python back"),
-        (asks_python, "which is no array"),
+        (asks_python, "which is not an array"),
         (draws, "it draws from a generator that it captures"),
         (Counter().add, "it assigns the attribute total"),
         (counts, "two recordings of one call of counts differ"),
@@ -643,13 +643,13 @@ def test_an_error_of_the_function_is_passed_on(export: Any) -> None:
 
 @pytest.mark.parametrize("path", ["loss", "loss.txt", "kernels/"])
 def test_a_module_is_a_python_file(tmp_path: Path, path: str) -> None:
-    with pytest.raises(TypeError, match="no name of a module"):
+    with pytest.raises(TypeError, match="not the name of a module"):
         tj.export(loss, W, X, Y, path=tmp_path / path)
     with pytest.raises(TypeError, match="a package is a folder"):
         tj.export({"loss": (loss, W, X, Y)}, path=tmp_path / "loss.py")
     with pytest.raises(TypeError, match="the dict has the specs"):
         tj.export({"loss": (loss, W, X, Y)}, W, path=tmp_path / "kernels")
-    with pytest.raises(TypeError, match="no name of a function"):
+    with pytest.raises(TypeError, match="not the name of a function"):
         tj.export({"a b": (loss, W, X, Y)}, path=tmp_path / "kernels")
 
 
@@ -663,7 +663,7 @@ def test_files_of_the_users_are_not_overwritten(tmp_path: Path) -> None:
     for name in ("loss.py", "loss.pyi"):
         (tmp_path / name).write_text("precious = 1\n")
         with pytest.raises(
-            FileExistsError, match=rf"{name} is there already: it does not end in a seal"
+            FileExistsError, match=rf"{name} exists already: it does not end in a seal"
         ):
             tj.export(loss, W, X, Y, path=path)
         assert [file.name for file in tmp_path.iterdir()] == [name]
@@ -688,7 +688,7 @@ def test_what_tracejit_wrote_is_replaced_unless_it_was_edited(tmp_path: Path) ->
 def test_constants_that_are_not_ours_are_not_overwritten(tmp_path: Path) -> None:
     path, constants = tmp_path / "f.py", tmp_path / "f.npz"
     constants.write_bytes(b"precious")
-    with pytest.raises(ExportError, match="npz is there already: the module that it belongs to"):
+    with pytest.raises(ExportError, match="npz exists already: the module that it belongs to"):
         tj.export(lambda x: TABLE @ x, Spec((40,)), path=path, grad=False)
     for _ in range(2):  # a module without constants leaves them alone
         tj.export(loss, W, X, Y, path=path)
@@ -826,7 +826,7 @@ def test_names_of_functions_and_modules_are_told_apart(package: Any) -> None:
     }
     made = package(functions, grad=False)
     alike([made.f(), made.f(W), made.F(W), made.f__f8_3(W)], [np.ones(2), W + 1, W + 2, W + 3])
-    with pytest.raises(TypeError, match="'KERNELS' is no name of a function in a package"):
+    with pytest.raises(TypeError, match="'KERNELS' is not the name of a function in a package"):
         package({"KERNELS": (np.sum, W)})
 
 
@@ -845,7 +845,7 @@ def test_a_package_is_what_the_dict_says(tmp_path: Path) -> None:
 
 def test_a_package_of_the_users_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "__init__.py").write_text("precious = 1\n")
-    with pytest.raises(ExportError, match=r"__init__\.py is there already"):
+    with pytest.raises(ExportError, match=r"__init__\.py exists already"):
         tj.export({"loss": (loss, W, X, Y)}, path=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["__init__.py"]
 

@@ -52,7 +52,7 @@ def test_where_nothing_is_finite_it_says_so():
 
 def test_a_generator_cannot_be_made():
     kernel = tj.function(lambda rng: rng.normal(size=3)).kernel(np.random.default_rng(0))
-    with pytest.raises(Refusal, match="no random one can be made"):
+    with pytest.raises(Refusal, match="none can be drawn at random"):
         arguments_for(kernel)
 
 

@@ -49,13 +49,13 @@ def test_descriptions_may_be_several():
     [
         ("x=f8[3", "does not read as the arguments of a call"),
         ("x=)f(", "does not read as the arguments of a call"),
-        ("x=ff8[3]", "ff8 is no type of NumPy's. Did you mean f8?"),
-        ("x=f8[-1]", "-1 is no size"),
-        ("x=f8[2.5]", "2.5 is no size"),
-        ("x=f8[1:2]", "1:2 is no size"),
-        ("p={w: f8[3]}", "w is no key of a dict: write 'w', in quotes."),
-        ("x=open('file')", "open('file') is no description"),
-        ("x=f8[True]", "True is no size"),
+        ("x=ff8[3]", "ff8 is not a type of NumPy's. Did you mean f8?"),
+        ("x=f8[-1]", "-1 is not a size"),
+        ("x=f8[2.5]", "2.5 is not a size"),
+        ("x=f8[1:2]", "1:2 is not a size"),
+        ("p={w: f8[3]}", "w is not a key of a dict: write 'w', in quotes."),
+        ("x=open('file')", "open('file') does not describe"),
+        ("x=f8[True]", "True is not a size"),
     ],
 )
 def test_what_is_no_description_is_said(text, said):

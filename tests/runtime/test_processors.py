@@ -53,7 +53,7 @@ def test_an_environment_that_is_wrong(monkeypatch: pytest.MonkeyPatch, text: str
 
 @pytest.mark.parametrize("threads", [0, -2, 1.0, "2", True])
 def test_an_option_that_is_wrong(threads: object) -> None:
-    with pytest.raises(ArgumentError, match=r"threads=.* is no number of threads"):
+    with pytest.raises(ArgumentError, match=r"threads=.* is not a number of threads"):
         tj.function(np.sin, threads=threads)
 
 

@@ -62,7 +62,7 @@ def test_an_array_of_as_many_rows_is_refused_at_its_line() -> None:
     y = np.ones(9)
     with pytest.raises(TracejitError, match=r"test_recording.py:") as caught:
         SplitProgram(lambda X: X[:, 0] * y, (Rows(X),))
-    assert "needs the number of rows, 9, or an array of so many" in str(caught.value)
+    assert "needs the number of rows, 9, or makes an array of that length" in str(caught.value)
 
 
 ASKING: list[Any] = [

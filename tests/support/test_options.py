@@ -47,8 +47,8 @@ def test_an_unknown_option_is_told_the_nearest(call: Callable[[], Any], said: st
         ({"cache": "no"}, "cache='no' is not True or False"),
         ({"max_paths": 0}, "max_paths=0 is not a whole number of at least 1"),
         ({"name": 3}, "name=3 is not a string"),
-        ({"threads": 0}, "threads=0 is no number of threads"),
-        ({"memory_budget": -1}, "memory_budget=-1 is no number of bytes"),
+        ({"threads": 0}, "threads=0 is not a number of threads"),
+        ({"memory_budget": -1}, "memory_budget=-1 is not a number of bytes"),
     ],
 )
 def test_a_wrong_value_is_an_error(options: dict[str, Any], said: str) -> None:

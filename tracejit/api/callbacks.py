@@ -194,7 +194,7 @@ def _answered(checked: CheckedCall, given: Sequence[Any], recorder: Recorder) ->
         if not isinstance(recorder, Recording) and not any(type(x) in TENSORS for x in given):
             return unflatten(checked.structure, EAGER.once(lambda: checked.answers(*given)))
         if not checked.types:
-            problem = "no array at all is said to be its result"
+            problem = "its `result` has no array"
             raise fail("callback", None, function=checked.__name__, problem=problem)
         types = tuple(map(repr, checked.types))
         found = CALLBACK(handle_of(checked, recorder), *given, results=types)

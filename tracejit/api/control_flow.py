@@ -150,11 +150,11 @@ def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], R]], *operands:
         try:
             number = operator.index(index)
         except TypeError:
-            raise _mismatch("tj.switch", f"the index is {kind_of(index)}, no integer") from None
+            raise _mismatch("tj.switch", f"the index is {kind_of(index)}, not an integer") from None
         return branches[min(max(number, 0), len(branches) - 1)](*operands)
     choice = _scalar(index, "tj.switch", "the index")
     if choice.dtype.kind not in "iu":
-        raise _mismatch("tj.switch", f"the index is {choice.type!r}, no integer")
+        raise _mismatch("tj.switch", f"the index is {choice.type!r}, not an integer")
     result: R = _recorded(recording, "tj.switch", choice, branches, operands)
     return result
 
@@ -238,10 +238,10 @@ def _test(recording: Recording, function: Any, value: Any) -> list[Any]:
     """The condition of a loop, as a truth value alone."""
     found: Any = read_leaf(function(value))
     if type(found) not in TENSORS and type_of(found) is None:
-        raise misfit(name_of(function), f"the condition is {kind_of(found)}, no truth value")
+        raise misfit(name_of(function), f"the condition is {kind_of(found)}, not a truth value")
     found = Tensor(recording.lift(found), recording)
     if found.shape:
-        raise misfit(name_of(function), f"the condition is {found.type!r}, no scalar")
+        raise misfit(name_of(function), f"the condition is {found.type!r}, not a scalar")
     return [found if found.dtype.kind == "b" else found != 0]
 
 
@@ -252,7 +252,7 @@ def _recording_of(choice: Any) -> Recording | None:
 
 def _scalar(choice: Any, call: str, name: str) -> Any:
     if choice.shape:
-        raise _mismatch(call, f"{name} is {choice.type!r}, no scalar")
+        raise _mismatch(call, f"{name} is {choice.type!r}, not a scalar")
     return choice
 
 

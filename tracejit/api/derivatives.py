@@ -126,7 +126,9 @@ def deriv(
     python = callable_of("deriv", f)
     request = request_of("deriv", argnums, argnames, has_aux)
     if not request.single:
-        problem = f"one argument moves, got argnums={argnums!r} and argnames={argnames!r}"
+        problem = (
+            f"it differentiates by one argument, got argnums={argnums!r} and argnames={argnames!r}"
+        )
         raise fail("transform-option", places.here(), transform="tj.deriv", problem=problem)
 
     def slopes(*args: Any, **kwargs: Any) -> Any:

@@ -119,7 +119,9 @@ def export(
         return file
     if file.suffix != ".py":
         fix = f"write path={str(file / 'loss.py')!r}, or export a dict of functions as a package."
-        raise fail("export-path", places.here(), problem=f"{path} is no name of a module", fix=fix)
+        raise fail(
+            "export-path", places.here(), problem=f"{path} is not the name of a module", fix=fix
+        )
     exporter.write_module(file, made(f, specs, keywords), overwrite)
     return file
 

@@ -98,10 +98,10 @@ def jacobian_function(
     python = callable_of(transform, f)
     request = request_of(transform, argnums, argnames, has_aux)
     if mode not in ("auto", "fwd", "rev"):
-        problem = f"mode={mode!r} is no mode"
+        problem = f"mode={mode!r} is not a mode"
         raise fail("transform-option", places.here(), transform=f"tj.{transform}", problem=problem)
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
-        problem = f"chunk_size={chunk_size!r} is no number of directions"
+        problem = f"chunk_size={chunk_size!r} is not a number of directions"
         raise fail("transform-option", places.here(), transform=f"tj.{transform}", problem=problem)
 
     def matrices(*args: Any, **kwargs: Any) -> Any:

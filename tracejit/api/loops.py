@@ -319,7 +319,7 @@ def _positive(f: Any, name: str, value: Any) -> int:
     except TypeError:
         number = 0
     if number < 1:
-        raise misfit(name_of(f), f"{name} is {value!r}, no positive number")
+        raise misfit(name_of(f), f"{name} is {value!r}, not a positive number")
     return number
 
 

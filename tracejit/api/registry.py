@@ -103,7 +103,7 @@ class Primitive:
         for leaf in found:
             known = type_of(leaf)
             if known is None or known.dtype.kind not in "biufc":
-                problem = f"{a(type(leaf).__name__)}, which is no array of numbers"
+                problem = f"{a(type(leaf).__name__)}, which is not an array of numbers"
                 raise fail("callback", None, function=self.op.name, problem=problem)
             types.append(known.with_form("scalar") if known.form == "weak" else known)
         return types, structure

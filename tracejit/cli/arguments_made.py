@@ -82,7 +82,9 @@ def leaves(value: Any) -> list[Any]:
 def _type_of(name: str, text: str, sizes: Mapping[str, int]) -> ArrayType:
     """The type of an argument, with a size for each dimension that may have any."""
     if text == "handle":
-        raise Refusal(f"{name} is no array, so no random one can be made; give --arguments", 1)
+        raise Refusal(
+            f"{name} is not an array, so none can be drawn at random; give --arguments", 1
+        )
     shape = text.partition("[")[2]
     known: Any = {name: size_of(name, sizes) for name in _NAME.findall(shape)}
     return parse_type(text, known)

@@ -113,7 +113,7 @@ def _value(node: ast.expr, depth: int = 0) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
-        raise ValueError(f"{ast.unparse(node)} is no description of an argument.") from None
+        raise ValueError(f"{ast.unparse(node)} does not describe an argument.") from None
 
 
 def _spec(name: str, nodes: Sequence[ast.expr]) -> TensorSpec:
@@ -134,16 +134,16 @@ def _key(node: ast.expr) -> Any:
         return key
     except (ValueError, TypeError):
         text = ast.unparse(node)
-        raise ValueError(f"{text} is no key of a dict: write {text!r}, in quotes.") from None
+        raise ValueError(f"{text} is not a key of a dict: write {text!r}, in quotes.") from None
 
 
 def _dtype(name: str) -> np.dtype[Any]:
     try:
         found = np.dtype(name)
     except (TypeError, DeprecationWarning):
-        raise ValueError(f"{name} is no type of NumPy's. {nearest(name, DTYPES)}") from None
+        raise ValueError(f"{name} is not a type of NumPy's. {nearest(name, DTYPES)}") from None
     if found.kind not in "biufc":
-        raise ValueError(f"{name} is no type of numbers. {nearest(name, DTYPES)}")
+        raise ValueError(f"{name} is not a type of numbers. {nearest(name, DTYPES)}")
     return found
 
 
@@ -153,7 +153,7 @@ def _size(node: ast.expr) -> int | None:
             return size
         case ast.Constant(value=None) | ast.Name() | ast.Slice(lower=None, upper=None, step=None):
             return None
-    raise ValueError(f"{ast.unparse(node)} is no size.")
+    raise ValueError(f"{ast.unparse(node)} is not a size.")
 
 
 def with_arrays(given: Given) -> Given:

@@ -68,7 +68,7 @@ def recompute_eagerly(
     def results_again() -> list[Tensor]:
         again = flatten(map_tree(read_leaf, f(*kept_args, **kept_kwargs)))[0]
         if len(again) != len(leaves) or any(type(again[k]) not in TENSORS for k in places):
-            raise fail("two-runs", EAGER.here(), function=name, problem="its results are others")
+            raise fail("two-runs", EAGER.here(), function=name, problem="its results differ")
         return [again[k] for k in places]
 
     sight = Sight()

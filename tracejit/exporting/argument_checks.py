@@ -113,7 +113,7 @@ class Checks:
             if structure.order:
                 names = ", ".join(structure.order)
                 raise self.names.refused(
-                    f"{text} has attributes that are no fields of it ({names})",
+                    f"{text} has attributes that are not fields of it ({names})",
                     "make them fields of the dataclass.",
                 )
             test = f"{self.names.known('type')}({text}).__name__ != {cls.__name__!r}"

@@ -204,7 +204,7 @@ def _baked(hidden: Hidden, labels: Labels, function: str) -> Baked:
         fix = "pass the generator as an argument."
         raise cannot_export(function, "it draws from a generator that it captures", fix)
     if hidden.value.type is HANDLE:
-        problem = f"it uses {_label(labels, holder)}, which is no array"
+        problem = f"it uses {_label(labels, holder)}, which is not an array"
         fix = "pass it as an argument, or keep callbacks and primitives outside of the function."
         raise cannot_export(function, problem, fix)
     value = functools.reduce(getattr, filter(None, hidden.path.split(".")), holder)

@@ -59,7 +59,7 @@ def member_name(name: str, inputs: Mapping[str, str], taken: Sequence[str]) -> s
     'loss__f8_3__f8_nx3__f8'
     """
     if not is_name(name) or name.startswith("_") or name == TABLE:
-        problem = f"{name!r} is no name of a function in a package"
+        problem = f"{name!r} is not the name of a function in a package"
         raise fail("export-path", places.here(), problem=problem, fix="choose another.")
     kinds = [re.sub(r"\W+", "x", kind.lstrip("~").replace("[", "_")) for kind in inputs.values()]
     stem = base = kernel_name(name, "__".join(kind.rstrip("x_") for kind in kinds), "0" * 8)[:-10]

@@ -188,7 +188,7 @@ class Dim:
         return not self.sizes.is_less(self, other)
 
     def _compared(self, method: str, other: Any) -> Any:
-        """Compared to what is no size."""
+        """Compared to what is not a size."""
         if type(other) is float or isinstance(other, np.generic):
             return getattr(self.sizes.pin(self), method)(other)
         return NotImplemented

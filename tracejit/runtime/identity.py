@@ -108,7 +108,7 @@ def identity_of(
     for group in groups:
         if len(group) > 1 and not differentiated.isdisjoint(group):
             raise NotApart(
-                f"{' and '.join(group)} are one array, and the function asks what is the same",
+                f"{' and '.join(group)} are one array, and the function compares identities",
                 f"pass {group[-1]}.copy(), or take the gradient by a function of one of them.",
             )
     return Identity(groups, frozenset(arrays))

@@ -21,7 +21,7 @@ _MOUNTED = Path("/sys/fs/cgroup")
 def default_threads() -> int:
     """The number of threads of a kernel whose function does not say it.
 
-    Raises ArgumentError if TRACEJIT_THREADS is no number of threads.
+    Raises ArgumentError if TRACEJIT_THREADS is not a number of threads.
     """
     asked: int | None = setting("threads")
     if asked is not None:

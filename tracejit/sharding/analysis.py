@@ -75,7 +75,7 @@ def row_axis(type: ArrayType) -> int | None:
         raise ValueError(PAIRS)
     size: Any = type.shape[axes[0]]
     if len(size.key) != 1 or size.key[0][0] != (0,):
-        raise ValueError(f"of n rows it makes {size_text(size)}, which is no multiple of n")
+        raise ValueError(f"of n rows it makes {size_text(size)}, which is not a multiple of n")
     return axes[0]
 
 

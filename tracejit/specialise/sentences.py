@@ -50,7 +50,7 @@ SENTENCES = {
         Sentence(
             "trace",
             "this way through the function could not be added to another kernel",
-            then="All ways in one kernel read the same numbers, and begin alike.",
+            then="All traces in one kernel read the same numbers, and begin alike.",
         ),
         Sentence("unseen", "something that the function reads had changed and changed back"),
         Sentence(

@@ -46,7 +46,7 @@ CAUSES = {
     ),
     "iterator": Cause(
         RECORDED,
-        "the function takes elements from an iterator, which cannot be known in advance",
+        "the function takes elements from an iterator, and they cannot be known in advance",
         "draw outside of the function, and pass the element as an argument.",
     ),
     "again": Cause("recorded {count} without need", "{detail}", "{fix}"),
@@ -58,7 +58,7 @@ CAUSES = {
     ),
     "kernel": Cause(
         AS_PYTHON,
-        "the kernel raised {detail}, where Python goes on",
+        "the kernel raised {detail}, which plain Python does not raise",
         "test for it before the call, or choose with np.where(condition, a, b). If nothing in the "
         "function catches that error, please report it: it is a mistake of tracejit.",
     ),
@@ -78,7 +78,7 @@ CAUSES = {
     ),
     "recording": Cause(
         AS_PYTHON,
-        "recording it raised {detail}, where Python goes on",
+        "recording it raised {detail}, which plain Python does not raise",
         "test for it before the call. If nothing in the function catches that error, please "
         "report it: it is a mistake of tracejit.",
     ),
@@ -202,7 +202,7 @@ def cause_of(error: BaseException) -> tuple[str, str, str]:
         return error.row, error.detail if cause is None else _spelled(cause), ""
     if isinstance(error, TracejitError) and error.row == "labelled":
         words = error.words
-        detail = f"{words['what']} is {words['kind']}, which computes by rules of its own"
+        detail = f"{words['what']} is {words['kind']}, which has rules of its own"
         return "labelled", detail, str(words["fix"])
     if isinstance(error, NotImportableError):
         return "module", _spelled(error.__cause__ or error), ""

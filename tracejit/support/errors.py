@@ -243,7 +243,8 @@ ERRORS: dict[str, Row] = {
     "caught": Row(
         UnsupportedError,
         "{function} caught an error of tracejit and went on: {what}.",
-        "plain NumPy raises none there, so what was recorded after it is another program.",
+        "plain NumPy raises no error there, so it would not have run the code that handled this "
+        "one.",
         "{fix} Or name what you catch: `except tj.TracejitError:` before the other clauses.",
     ),
     "assign": Row(
@@ -279,7 +280,7 @@ ERRORS: dict[str, Row] = {
     "no-batch": Row(
         UnsupportedError,
         "{op} cannot be batched by tj.vmap.",
-        "it would take place once for the whole batch, or with one element's numbers for all.",
+        "it would happen once for the whole batch, or with the numbers of one element for all.",
         "move it out of the function that is mapped, or call the function in a loop.",
     ),
     "batch": Row(
@@ -291,7 +292,7 @@ ERRORS: dict[str, Row] = {
     "loop": Row(
         ArgumentError,
         "the loop over {function} cannot be run: {problem}.",
-        "the body is one for all steps: each takes what the one before has returned.",
+        "one body is recorded for all steps, and each step takes what the step before it returned.",
         "return what the body takes, in the same containers, shapes and dtypes.",
     ),
     "condition": Row(
@@ -309,7 +310,7 @@ ERRORS: dict[str, Row] = {
     "not-apart": Row(
         InPlaceError,
         "{problem}: {function} cannot be differentiated in this call.",
-        "a gradient takes the arguments for arrays that are apart and do not change.",
+        "a gradient needs arrays that share no memory and do not change.",
         "{fix}",
     ),
     "not-compiled": Row(
@@ -334,7 +335,8 @@ ERRORS: dict[str, Row] = {
     "not-twice": Row(
         UnsupportedError,
         "{function} has to run once more for this call, and cannot.",
-        "it has written to an array or advanced an iterator from outside, which stays so.",
+        "it has written to an array, or advanced an iterator, that was made outside of it, and "
+        "this cannot be undone.",
         "pass it as an argument, or write to it after the call.",
     ),
     "random": Row(
@@ -347,15 +349,14 @@ ERRORS: dict[str, Row] = {
     "leaked": Row(
         LeakedTensorError,
         "a Tensor recorded in {function} was used after that recording had ended.",
-        "it stands for a value of one recording and holds no number.",
+        "it belongs to one recording, and holds no number.",
         "return it from the function instead of keeping it (in a global, a list, an lru_cache).",
     ),
     "leaked-body": Row(
         LeakedTensorError,
         "{function} uses a Tensor of the body of a loop, or of the side of a condition, outside of "
         "it.",
-        "the body is recorded once, and stands for every step: outside of it there is no such "
-        "value.",
+        "the body is recorded once for all steps, so its values exist only inside of it.",
         "return it from the body.",
     ),
     "other-thread": Row(
@@ -384,35 +385,35 @@ ERRORS: dict[str, Row] = {
     ),
     "not-a-spec": Row(
         ArgumentError,
-        "input_signature of {function} has {given!r}, which is no TensorSpec.",
+        "input_signature of {function} has {given!r}, which is not a TensorSpec.",
         "it describes the arrays of every call.",
         "write tj.TensorSpec((None, 3), np.float64), None for a size that may change.",
     ),
     "size-needed": Row(
         ValueNeededError,
         "dimension {axis} of {name} is None in its TensorSpec, but {function} needs the number.",
-        "without a call there is none; [0] * n, np.split(x, n) and a key ask for it.",
+        "the size is not known before a call, and [0] * n, np.split(x, n) and keys of dicts need "
+        "it.",
         "give the size in the TensorSpec, or write array operations instead.",
     ),
     "sharding": Row(
         UnsupportedError,
         "{call} cannot be computed block by block: {problem}.",
-        "every block has some of the rows, and what blocks compute is combined by a sum or the "
-        "like.",
+        "each block has some of the rows, and the results of the blocks are combined, as by a sum.",
         "{fix}",
     ),
     "rows-needed": Row(
         ValueNeededError,
-        "{function} needs the number of rows, {rows}, or an array of so many.",
-        "every block has some of the rows, and what is computed must be right for any number.",
+        "{function} needs the number of rows, {rows}, or makes an array of that length.",
+        "each block has some of the rows, and the code must be right for any number of them.",
         "write array operations and *_like; pass arrays of {rows} rows as Dask arrays with the "
         "same chunks.",
     ),
     "rows-effect": Row(
         UnsupportedError,
         "{function} has an effect: it assigns to a Variable or an argument, or calls back.",
-        "it would take place somewhere else, or once for each block.",
-        "return what the function computes, and let it take place after the call.",
+        "the effect would happen in another process, or once for each block.",
+        "return the value, and assign or call back after the call.",
     ),
     "dask-arguments": Row(
         ArgumentError,
@@ -442,14 +443,14 @@ ERRORS: dict[str, Row] = {
     "labelled": Row(
         ArgumentError,
         "{what} is {kind}, not an array.",
-        "it computes by rules of its own: labels are aligned, gaps left out, std divides by n - 1.",
+        "it has rules of its own: it aligns labels, leaves out gaps, and divides by n - 1 in std.",
         "{fix}",
     ),
     "dask": Row(
         ArgumentError,
         "{what} is a Dask {kind}, which is computed later.",
-        "this function computes at once, on NumPy arrays; those of tracejit.dask compute Dask "
-        "arrays block by block.",
+        "this function computes NumPy arrays at once; the functions of tracejit.dask compute "
+        "Dask arrays block by block.",
         "{fix}",
     ),
     "not-callable": Row(
@@ -460,50 +461,51 @@ ERRORS: dict[str, Row] = {
     ),
     "memory-budget": Row(
         ArgumentError,
-        "memory_budget={budget!r} is no number of bytes.",
-        "it bounds what a gradient keeps of the function's intermediate arrays.",
+        "memory_budget={budget!r} is not a number of bytes.",
+        "it limits the memory for the intermediate arrays that a gradient keeps.",
         "pass an int that is not negative, such as memory_budget=64 * 2**20, or None.",
     ),
     "option": Row(
         ArityError,
         "{function} has no option {option}.",
-        "an option that is ignored would leave you with another function than you asked for.",
+        "if it were ignored, you would get another function than you asked for.",
         "{fix}",
     ),
     "option-value": Row(
         ArgumentError,
         "{option}={given!r} is not {words}.",
-        "an option that is ignored would leave you with another function than you asked for.",
+        "if it were ignored, you would get another function than you asked for.",
         "give {words}.",
     ),
     "static-argument": Row(
         ArityError,
         "{function} has no argument {name} that could be static.",
-        "an option that is ignored would leave you with another function than you asked for.",
+        "if it were ignored, you would get another function than you asked for.",
         "{fix}",
     ),
     "setting": Row(
         ArgumentError,
         "{given} is not {words}.",
-        "a setting that is ignored would leave you with another program than you asked for.",
+        "if it were ignored, you would get another program than you asked for.",
         "{fix}",
     ),
     "unknown-setting": Row(
         ArityError,
         "tj.config has no setting {name}.",
-        "a setting that is ignored would leave you with another program than you asked for.",
+        "if it were ignored, you would get another program than you asked for.",
         "{fix}",
     ),
     "threads": Row(
         ArgumentError,
-        "{given} is no number of threads.",
-        "the tiles of a kernel run on so many, and answer the same bits.",
+        "{given} is not a number of threads.",
+        "a kernel shares its tiles among its threads, and no bit of a result depends on their "
+        "number.",
         "give an int of at least 1, or nothing, to leave the choice to tracejit.",
     ),
     "callback": Row(
         CallbackError,
         "the callback {function} returned {problem}.",
-        "what follows was recorded for arrays of that shape and dtype.",
+        "the code that follows was recorded for the shape and dtype of `result`.",
         "convert what it returns, or change `result`.",
     ),
     "impure": Row(
@@ -530,8 +532,7 @@ ERRORS: dict[str, Row] = {
     "export": Row(
         UnsupportedError,
         "{function} cannot be exported: {problem}.",
-        "an exported module is NumPy alone, and nothing of the program that it comes from runs in "
-        "it.",
+        "an exported module needs NumPy alone, and cannot call the program that it comes from.",
         "{fix}",
     ),
     "export-path": Row(
@@ -543,8 +544,8 @@ ERRORS: dict[str, Row] = {
     ),
     "overwrite": Row(
         ExportError,
-        "{file} is there already: {problem}.",
-        "tj.export replaces what tracejit has written, and nothing that holds work of yours.",
+        "{file} exists already: {problem}.",
+        "tj.export replaces files that tracejit wrote, and never your own work.",
         "move the file away, write to another path, or pass overwrite=True.",
     ),
     "non-finite": Row(
@@ -552,7 +553,7 @@ ERRORS: dict[str, Row] = {
         "{expression} {found}, in {part} of {function}.",
         "{generated} has operands that {premise}: {operands}.",
         "follow these ranges back to the argument that they come from; results_only=True allows "
-        "what no result depends on, such as the side that np.where leaves out.",
+        "values on which no result depends, such as the side that np.where leaves out.",
     ),
     "non-finite-gradient": Row(
         NonFiniteError,
@@ -565,7 +566,7 @@ ERRORS: dict[str, Row] = {
         NonFiniteError,
         "{argument} of {function} holds {found}.",
         "it was so before any line ran, and there is {result}.",
-        "look at where the argument comes from; np.isfinite(...) tells.",
+        "look at where the argument comes from; np.isfinite(...) finds the elements.",
     ),
     "non-finite-eager": Row(
         NonFiniteError,
@@ -576,7 +577,7 @@ ERRORS: dict[str, Row] = {
     "strict": Row(
         StrictError,
         "{function} raised {problem}, which plain Python does not raise.",
-        "without TRACEJIT_STRICT=1 the call is made again by Python, and nobody sees the mistake.",
+        "without TRACEJIT_STRICT=1 Python makes the call again, and nobody sees the mistake.",
         "report it: this is a bug in tracejit, not in your code.",
     ),
     "graph": Row(
@@ -601,7 +602,7 @@ ERRORS: dict[str, Row] = {
     "not-scalar": Row(
         GradientError,
         "{transform}({function}) needs a scalar result, but {function} returns {type}.",
-        "a gradient is that of one number; the derivative of an array is a matrix.",
+        "a gradient belongs to one number; the derivative of an array is a matrix.",
         "{fix}",
     ),
     "not-real": Row(
@@ -619,7 +620,8 @@ ERRORS: dict[str, Row] = {
     "transform-option": Row(
         GradientError,
         "{transform}: {problem}.",
-        "argnums and argnames choose arguments, mode and chunk_size how directions are taken.",
+        "argnums and argnames choose arguments; mode and chunk_size say how directions are "
+        "computed.",
         'pass numbers, names, mode="auto", "fwd" or "rev", and a positive chunk_size.',
     ),
     "argument-choice": Row(
@@ -645,13 +647,13 @@ ERRORS: dict[str, Row] = {
         TapeError,
         "A non-persistent GradientTape can only be used to compute one set of gradients "
         "(or jacobians).",
-        "it lets go of what it recorded when it is used.",
+        "it frees its recording when it is used.",
         "GradientTape(persistent=True), or ask for all gradients in one call.",
     ),
     "tape-active": Row(
         TapeStateError,
         "Tape is still recording: it cannot be entered again.",
-        "a tape records once what happens while it is open.",
+        "a tape records one with-block at a time.",
         "use another GradientTape inside.",
     ),
     "tape-idle": Row(
@@ -662,14 +664,15 @@ ERRORS: dict[str, Row] = {
     ),
     "watch": Row(
         WatchError,
-        "tape.watch was given {got}, which is no Tensor and no Variable.",
-        "NumPy computes with it at once, unseen by any tape.",
+        "tape.watch was given {got}, which is neither a Tensor nor a Variable.",
+        "NumPy computes with a plain array at once, and no tape sees it.",
         "x = tj.constant(x), then watch x and compute with it.",
     ),
     "tape-argument": Row(
         TapeArgumentError,
         "{call}: {argument} must hold Tensors or Variables, got {got}.",
-        "a gradient is taken of and by what was computed on the tape.",
+        "a tape knows the Tensors and Variables that were computed or watched on it, and nothing "
+        "else.",
         "{fix}",
     ),
     "seeds": Row(
@@ -681,7 +684,7 @@ ERRORS: dict[str, Row] = {
     "unconnected": Row(
         SeedError,
         "Unknown value for unconnected_gradients: {got!r}.",
-        "a source that the target does not depend on has no gradient, or zeros.",
+        "it says which gradient a source has on which the target does not depend: None, or zeros.",
         "tj.UnconnectedGradients.NONE ('none') or ZERO ('zero').",
     ),
     "primals": Row(
@@ -716,7 +719,7 @@ ERRORS: dict[str, Row] = {
     ),
     "not-an-op": Row(
         NotAnOpError,
-        "{function} is no operation that could have a rule.",
+        "{function} is not an operation, so it cannot have a rule.",
         "a plain Python function is recorded operation by operation.",
         "@tj.primitive makes it one operation; tj.custom_gradient gives it a gradient as it is.",
     ),
@@ -754,14 +757,14 @@ ERRORS: dict[str, Row] = {
     "rule-no-variables": Row(
         RuleTypeError,
         "{function} reads Variables ({variables}), and its gradient rule takes no `variables`.",
-        "Variables that are read are inputs, too, and the rule has to answer for them.",
+        "Variables that are read are inputs, too, and the rule has to return their gradients.",
         "def grad(*dy, variables=None): ... return grad_xs, grad_vars; or pass them as arguments.",
     ),
     "rule-variables": Row(
         RuleTypeError,
         "the gradient rule of {function} takes variables and must return "
         "(grad_xs, grad_vars), got {got}.",
-        "the variables that are read have gradients of their own.",
+        "the Variables that are read have gradients of their own.",
         "return grad_xs, grad_vars; [] where no variable is read.",
     ),
     "pass-through": Row(

@@ -453,7 +453,7 @@ def test_an_array_with_two_names_is_written_to_after_a_condition() -> None:
     assert "Conditions and loops on data in f are recorded for each way through them" in (
         compiled.explain()
     )
-    assert "because an array that they merge is written to" in compiled.explain()
+    assert "because an array that they choose is written to" in compiled.explain()
 
 
 def test_an_argument_is_written_on_one_side() -> None:

@@ -82,7 +82,7 @@ def _refuse_choice(transform: str, option: str, given: Any, example: str) -> NoR
     words = {
         "option": option,
         "given": given,
-        "words": "a number of an argument" if kind is str else "a name of an argument",
+        "words": "the position of an argument" if kind is str else "the name of an argument",
         "fix": f"write {other}={given!r}." if is_other else f"write {option}={example}.",
     }
     raise fail("argument-choice", places.here(), transform=f"tj.{transform}", **words)
@@ -253,7 +253,7 @@ def split_auxiliary(result: Any, request: Request, function: str) -> tuple[Any, 
         transform=f"tj.{request.transform}(has_aux=True): tj.{request.transform}",
         function=function,
         type=f"{type(result).__name__} instead of (value, auxiliary)",
-        fix="return a pair, the number and what is to be handed through beside it.",
+        fix="return a pair: the number, and the auxiliary value.",
     )
 
 
@@ -262,7 +262,7 @@ _NOT_REAL = (
     "return a real number: np.real(...), or np.abs(...).",
 )
 _NOT_FLOATING = (
-    "an integer or a truth value jumps, and its slope is zero or nothing",
+    "an integer or a truth value jumps: its slope is zero, or there is none",
     "return a number that varies smoothly, such as a mean or a sum of floating numbers.",
 )
 

@@ -289,7 +289,7 @@ class _Merging:
         for one in (a, b):
             if isinstance(one, Untold):
                 raise RefusedLoop(one.reason)
-        raise Refused("a variable is another object on each side")
+        raise Refused("a variable is a different object on each side")
 
     def may_rebuild(self, a: Any, b: Any) -> bool:
         """Return whether nobody else holds two containers."""
@@ -333,7 +333,7 @@ def check_errors(nodes: Sequence[Node], wanted: Sequence[Value]) -> None:
     if raising:
         needed = {*needed_for(wanted, nodes, ())}
         if not needed.issuperset(raising):
-            raise Refused("an operation may raise whose result is not read")
+            raise Refused("an operation whose result is not read may raise")
 
 
 def put(tensor: Any, new: Tensor) -> None:

@@ -99,7 +99,7 @@ class Rounds(Turns):
         self.rows: list[Any] = []
         for array, type in zip(self.arrays_of_rows, self.elements.types, strict=True):
             if self.is_open_ended and type is not None:
-                raise Refused("it goes over numbers of Python's")
+                raise Refused("it goes over Python's numbers")
             if self.is_open_ended:
                 row = array[self.number]
             else:
@@ -131,7 +131,7 @@ class Rounds(Turns):
 
         def append(value: Any, /) -> None:
             if self.is_open_ended or id(o) in self.appended:
-                raise Refused("it changes an object from outside")
+                raise Refused("it changes an object that it has not made")
             if id(o) not in self.lists:
                 self.lists[id(o)] = o
                 raise OnceMore
@@ -168,7 +168,7 @@ class Rounds(Turns):
         for leaf, value in zip(leaves, values, strict=True):
             is_zero_d = value.type.form == "array" and not value.type.shape
             if value in self.recording.mixed or is_zero_d:
-                raise Refused("it appends a number of several types to a list")
+                raise Refused("it appends numbers of several types to a list")
             if type(leaf) in TENSORS and not held.isdisjoint(held_by(leaf)):
                 raise Refused("it appends an array that it writes to")
         return values
@@ -199,11 +199,11 @@ class Rounds(Turns):
     def check_rows(self) -> None:
         """Raise Refused where an array is written to while the loop goes over it."""
         if any(self.recording.placed[one] for one in self.row_values):
-            raise Refused("it writes to a row of what it goes over")
+            raise Refused("it writes to a row of the array that it goes over")
         rows = {value for one in self.arrays_of_rows for value in held_by(one)}
         for tensor, former, _ in self.recording.side_writes[-1].values():
             if not rows.isdisjoint((former, *held_by(tensor))):
-                raise Refused("it writes to what it goes over")
+                raise Refused("it writes to the array that it goes over")
 
     def restarted(self) -> tuple[Any, ...]:
         """Let the next step begin with what this one has had."""

@@ -213,11 +213,11 @@ class Turns(Attempt):
             return None
         if variable.leaves is None or variable.is_written:
             if after is not before:
-                raise Refused("a variable is another object after a step")
+                raise Refused("a variable is a different object after a step")
             return []
         leaves, structure = flatten(after)
         if not structure.is_like(flatten(before)[1]) or not all(map(is_leaf, leaves)):
-            raise Refused("a variable is another container after a step")
+            raise Refused("a variable is a different container after a step")
         outputs: list[Any] = []
         is_settled = True
         for leaf, new in zip(variable.leaves, leaves, strict=True):
@@ -237,7 +237,7 @@ class Turns(Attempt):
         """A truth value that says if a number is one of Python's."""
         is_python = self.recording.is_python(value)
         if is_python is None:
-            raise Refused("a number is Python's or NumPy's")
+            raise Refused("a number is Python's at one step and NumPy's at another")
         return Tensor(self.recording.lift(is_python), self.recording)
 
     def emitted(self, step: Side, alike: set[Value]) -> tuple[Any, ...]:

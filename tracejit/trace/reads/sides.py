@@ -372,7 +372,7 @@ class SideReader(Forking):
 
     def _allow_change(self, o: Any) -> None:
         if type(o) not in TENSORS and not self.is_inside(o):
-            self.refuse("it changes an object from outside")
+            self.refuse("it changes an object that it has not made")
 
     # Calls
 
@@ -457,12 +457,12 @@ class SideReader(Forking):
         return self.refuse("it calls a function with a cache")
 
     def _cached(self, o: Any, word: str, found: Any) -> Any:
-        return self.refuse("it keeps a property")
+        return self.refuse("it computes a cached property")
 
     def enter(self, f: FunctionType, is_inner: bool = False) -> None:
         names = names_of(code_of(f))
         if names.assigned or names.cells or names.imports or names.defines_classes:
-            self.refuse(f"{f.__name__} assigns names from outside")
+            self.refuse(f"{f.__name__} assigns a global or nonlocal name")
         super().enter(f, is_inner)
 
     def as_written(self, f: FunctionType, seen: Any = None) -> Any:
@@ -494,11 +494,11 @@ class SideReader(Forking):
 
     def iterate(self, o: Any, depth: int, /) -> Any:
         if answers_once(type(o)) and not self.is_inside(o):
-            self.refuse("it goes on with an iterator")
+            self.refuse("it takes from an iterator that began before it")
         return super().iterate(o, depth)
 
     def context(self, o: Any, /) -> Any:
-        return self.refuse("it enters a context")
+        return self.refuse("it enters a `with` block")
 
     def text(self, o: Any, /) -> Any:
         if type(o) in TENSORS:
@@ -506,12 +506,12 @@ class SideReader(Forking):
         return super().text(o)
 
     def identity(self, o: Any) -> int:
-        self.refuse("it asks for an identity")
+        self.refuse("it compares identities")
         return super().identity(o)
 
     def identical(self, a: Any, b: Any, /) -> bool:
         if type(a) in TENSORS or type(b) in TENSORS:
-            self.refuse("it asks for an identity")
+            self.refuse("it compares identities")
         return super().identical(a, b)
 
     def branch(self, test: Any, where: int, number: int, /, *carried: Any) -> Any:

@@ -479,7 +479,7 @@ class Recording(Recorder):
         """As every recorder; what conditions have merged may share memory."""
         super().check_writable(tensor, call)
         if not self.merged.isdisjoint(held_by(tensor)):
-            raise MustNotFork("an array that they merge is written to")
+            raise MustNotFork("an array that they choose is written to")
         for value in held_by(tensor) if self.placed else ():
             if value in self.placed:
                 self.placed[value] = True

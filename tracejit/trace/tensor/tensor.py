@@ -393,7 +393,7 @@ class Tensor(ArrayMethods):
         recorder = self._recording
         if self.type.form != "array":
             kind = PYTHON_TYPES[self.dtype.kind] if self.type.form == "weak" else self.dtype.type
-            raise TypeError(f"a {kind.__name__} is no array: it cannot be written to")
+            raise TypeError(f"a {kind.__name__} is not an array, and cannot be written to")
         recorder.check_alive()
         recorder.check_writable(self, call)
         value: Value = recorder.lift(new)
