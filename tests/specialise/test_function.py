@@ -9,6 +9,7 @@ import itertools
 import numbers
 import queue
 import threading
+import traceback
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -638,6 +639,21 @@ def test_a_compiled_function_looks_like_the_one_it_wraps() -> None:
     assert documented.__wrapped__ is documented.python
     assert list(inspect.signature(documented).parameters) == ["x", "y"]
     assert repr(documented) == "<tracejit function documented, 0 kernels>"
+    documented(1.0)
+    assert repr(documented) == "<tracejit function documented, 1 kernel>"
+
+
+@pytest.mark.parametrize("is_checked", [False, True])
+def test_a_notebook_hides_the_frames_of_tracejit(is_checked: bool) -> None:
+    """IPython and pytest leave out frames with this name among their variables."""
+    compiled = tj.function(lambda x: np.log(x) if is_checked else x + np.ones(4))
+    run = compiled.kernel(np.ones(3)).checked().forward if is_checked else compiled
+    with pytest.raises(tj.TracejitError) as caught:
+        run(np.zeros(3))
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    shown = [frame for frame in frames if "__tracebackhide__" not in frame.f_locals]
+    package = str(Path(tj.__file__).parent)
+    assert not [one for one in shown if one.f_code.co_filename.startswith(package)]
 
 
 # Functions in functions

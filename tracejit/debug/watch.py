@@ -143,6 +143,7 @@ class Watch:
         known = sys._getframe(1).f_locals.get("out") if site.is_gradient else None
         event = event_of(site, operands, value, known, run.mode.results_only)
         if not run.mode.results_only:
+            __tracebackhide__ = True
             self._tell(run, self.error(event))
             return value
         run.first = run.first or event
@@ -153,6 +154,7 @@ class Watch:
         """`value`, which an entry returns; an error where it is not finite, and should be."""
         if run is None or is_finite(value):
             return value
+        __tracebackhide__ = True
         shown = value
         if run.entry == "forward" and "residuals" in self.module.SIGNATURE:
             shown, text = value[0], text.strip("()").partition(",")[0]
@@ -170,6 +172,7 @@ class Watch:
     def _tell(self, run: Run, error: TracejitError) -> None:
         """Raise the error, or warn at the user's line."""
         if not run.mode.warn:
+            __tracebackhide__ = True  # notebooks and pytest show the user's frames alone
             raise error
         where = error.where or places.where(_caller())
         assert where is not None, "somebody calls a kernel"

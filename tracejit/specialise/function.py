@@ -125,6 +125,7 @@ class Function(Generic[P, R_co]):
         except (Exception, Failed) as error:
             result, problem = self._slow_path.after(error, args, kwargs)
         if problem is not None:
+            __tracebackhide__ = True  # notebooks and pytest show the user's frames alone
             raise problem
         if result is MISS:
             result = self._slow_path.by_python(args, kwargs)
@@ -147,7 +148,8 @@ class Function(Generic[P, R_co]):
         return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
-        return f"<tracejit function {self.name}, {len(self.kernels)} kernels>"
+        count = len(self.kernels)
+        return f"<tracejit function {self.name}, {count} kernel{'s' * (count != 1)}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return reduced(self, protocol)

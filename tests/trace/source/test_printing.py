@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.convert.running import define
 from tracejit.support.errors import ValueNeededError
 
 X = np.array([1.0, 2.0])
@@ -138,6 +139,23 @@ def test_print_shows_what_is_recorded(
     assert "<Tensor" in capsys.readouterr().out
     compiled(X)
     assert not capsys.readouterr().out
+
+
+def test_a_notebook_displays_what_is_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    """The function of IPython's reads state of its shell, which nobody guards."""
+    text = """
+    SHELL = dict.fromkeys(range(2000), [])
+    def display(*objects):
+        for one in objects: print(repr(one), len(SHELL))
+    """
+    display = define(text, __name__="IPython.core.display_functions")["display"]
+    names = {"np": np, "display": display}
+    shown = define("def shown(x):\n    h = np.sin(x)\n    display(h)\n    return h\n", **names)
+    compiled = tj.function(shown["shown"])
+    for _ in range(2):
+        assert compiled(X).tolist() == np.sin(X).tolist()
+    assert capsys.readouterr().out == "<Tensor h f8[2]> 2000\n"
+    assert compiled.tracing_count == 1
 
 
 def test_a_log_shows_what_is_recorded(caplog: pytest.LogCaptureFixture) -> None:

@@ -84,7 +84,7 @@ READING = frozenset(("keys", "values", "items", "copy", "index", "count", "union
     "__len__", "__iter__", "__eq__", "__contains__", "__repr__", "__str__"))  # fmt: skip
 _FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType))
 _LOOKED_UP = frozenset((*_FUNCTIONS, np.ufunc, type(np.sum)))
-_OF_FRAMES = frozenset(("warnings", "_warnings", "logging"))
+_OF_FRAMES = frozenset(("warnings", "_warnings", "logging", "IPython.core.display_functions"))
 _WITH_FRAMES = {
     "sys": (sys._getframe,),
     "inspect": (inspect.currentframe, inspect.stack),
