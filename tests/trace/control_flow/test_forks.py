@@ -4,7 +4,7 @@ elsewhere. Values, types, bits, what is left behind, and gradients are Python's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -77,6 +77,26 @@ def in_containers(x: Any) -> Any:
     return p[0] * p[1][0] + p[1][1].sum() + p[2]["k"]
 
 
+class Gaussian(NamedTuple):
+    """A state of a filter."""
+
+    mean: Any
+    spread: Any = 2.0
+
+    def upper(self) -> Any:
+        return self.mean + self.spread
+
+
+def in_named_tuples(x: Any) -> Any:
+    state = Gaussian(x[0])
+    for v in x:
+        if v > 0.0:
+            state = Gaussian(state.mean + v, state.spread * 0.5)
+        else:
+            state = state._replace(spread=state.spread - v)
+    return state.upper() * (Gaussian(x[1]) if x[2] > 0.0 else Gaussian(x[2], x[1])).upper()
+
+
 def kept_in_a_list(x: Any) -> Any:
     """The list may have another name."""
     p = [x[0], x[1]]
@@ -124,6 +144,7 @@ def the_larger(x: Any) -> Any:
 
 ONCE = [
     assigned, both_assign, with_parts, chained, in_one_another, called, in_a_loop, in_containers,
+    in_named_tuples,
     only_one_side_reads, written_on_one_side, written_by_another_name, written_through_a_view,
     the_larger,
 ]  # fmt: skip

@@ -1611,6 +1611,13 @@ def f(x):
     return power(3) + twice(2) * twice(2)
 --> k = 2.0
 --> !unread = 1
+== named_tuple_made_inside
+Pair = collections.namedtuple('Pair', 'a b', defaults=(2.0,))
+unread = 1
+def f(x): return Pair(x).b * x + Pair(x, x)._replace(a=1.0).a
+--> Pair.__new__.__defaults__ = (3.0,)
+--> !unread = 2
+--> Pair.__new__ = staticmethod(lambda cls, a, b=5.0: tuple.__new__(cls, (a, b)))
 == factory_of_a_field
 k, unread = 1.0, 0
 @dataclasses.dataclass

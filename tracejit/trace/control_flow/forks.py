@@ -29,7 +29,7 @@ from tracejit.trace.control_flow.loops import Side, take_out
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.reruns import CONDITION, GivenUp, Refused, RefusedLoop
 from tracejit.trace.source.refusals import forget_refusals, refused
-from tracejit.trace.structure.trees import flatten, map_tree, unflatten
+from tracejit.trace.structure.trees import flatten, is_named_tuple, map_tree, unflatten
 from tracejit.trace.tensor.memory import held_by
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
@@ -281,7 +281,8 @@ class _Merging:
             first, second = self.sides
             self.pairs.append((self.value(first, a), self.value(second, b)))
             return len(self.pairs) - 1
-        if type(a) is type(b) and type(a) in (tuple, list, dict) and self.may_rebuild(a, b):
+        is_rebuilt = type(a) in (tuple, list, dict) or is_named_tuple(type(a))
+        if type(a) is type(b) and is_rebuilt and self.may_rebuild(a, b):
             (mine, structure), (theirs, other) = flatten(a), flatten(b)
             if structure.is_like(other):
                 pairs = zip(mine, theirs, strict=True)
@@ -294,7 +295,7 @@ class _Merging:
     def may_rebuild(self, a: Any, b: Any) -> bool:
         """Return whether nobody else holds two containers."""
         first, second = self.sides
-        return type(a) is tuple or (id(a) in first.made and id(b) in second.made)
+        return isinstance(a, tuple) or (id(a) in first.made and id(b) in second.made)
 
     def note(self, result: Tensor, a: Value, b: Value) -> None:
         """Note that a result may share memory with values, or be a number of two types."""

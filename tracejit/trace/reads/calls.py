@@ -70,7 +70,7 @@ from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.recording.record import note_draw
 from tracejit.trace.structure.draws import is_random
-from tracejit.trace.structure.trees import flatten
+from tracejit.trace.structure.trees import flatten, is_named_tuple
 from tracejit.trace.tensor.tensor import TENSORS
 
 CALLBACKS = "tracejit.api.callbacks"
@@ -709,6 +709,9 @@ class Calls(Writes):
         new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
         self.note(cls, IN_CLASS, "__new__", new)
         self.note(cls, IN_CLASS, "__init__", init)
+        if is_named_tuple(cls):
+            self.note(new.__func__, ATTRIBUTE, "__defaults__", new.__func__.__defaults__)
+            return self.made(cls(*args, **kwargs))
         if new is object.__dict__["__new__"]:
             if type(init) is not FunctionType:
                 return self.made(cls(*args, **kwargs))

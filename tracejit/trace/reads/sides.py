@@ -41,6 +41,7 @@ from tracejit.trace.recording.reruns import (
     MustNotFork,
     Refused,
 )
+from tracejit.trace.structure.trees import is_named_tuple
 from tracejit.trace.tensor.namespaces import ListUfunc
 from tracejit.trace.tensor.tensor import TENSORS
 
@@ -78,6 +79,8 @@ EFFECTS = frozenset(
 """The names of functions that do more than compute."""
 _SINGLE = ("shows", "goes_by_identity")
 """What is noted in a variable of its own."""
+_OF_TUPLES = frozenset(("_replace", "_make", "_asdict"))
+"""The functions of named tuples that Python makes."""
 _SCALARS = (np.generic, np.ndarray, BaseException)
 
 
@@ -400,7 +403,8 @@ class SideReader(Forking):
         elif kind in (BuiltinFunctionType, MethodWrapperType):
             self._check_native(called)
         elif isinstance(called, type):
-            if called not in _BUILTINS and not issubclass(called, _SCALARS):
+            is_made = issubclass(called, _SCALARS) or is_named_tuple(called)
+            if called not in _BUILTINS and not is_made:
                 self.refuse(f"it makes a {called.__name__}")
         elif kind in (np.ufunc, type(np.sum), ListUfunc):
             if called.__name__ in EFFECTS:
@@ -419,7 +423,9 @@ class SideReader(Forking):
         return function.__name__ not in EFFECTS or package not in _PACKAGES
 
     def _of_library(self, f: FunctionType) -> Any:
-        if module_name(f).partition(".")[0] not in _PACKAGES and not _is_of_transforms(f):
+        is_of_tuples = module_name(f) == "collections" and f.__name__ in _OF_TUPLES
+        is_computing = module_name(f).partition(".")[0] in _PACKAGES or _is_of_transforms(f)
+        if not (is_computing or is_of_tuples):
             self.refuse(f"it calls {f.__qualname__}")
         return super()._of_library(f)
 

@@ -117,6 +117,17 @@ def keys_of(value: Any) -> tuple[Any, ...] | None:
     return None
 
 
+def is_named_tuple(cls: type) -> bool:
+    """Return whether Python alone makes the instances of a class: `namedtuple` or `NamedTuple`.
+
+    >>> is_named_tuple(Structure), is_named_tuple(tuple)
+    (True, False)
+    """
+    made = getattr(cls.__new__, "__globals__", {}).get("__name__")
+    is_generated = type(made) is str and made.startswith("namedtuple_")
+    return is_generated and cls.__init__ is object.__init__
+
+
 def is_constant(value: Any) -> bool:
     """Return whether nothing about an object can change, nor be differentiated: an element of a
     set."""
