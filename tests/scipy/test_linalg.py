@@ -18,7 +18,13 @@ B = np.array([1.0, -2.0])
     [
         (lambda a: linalg.solve(a, B, overwrite_a=True), "overwrite_a"),
         (lambda a: linalg.solve_triangular(a, B, overwrite_b=True), "overwrite_b"),
-        (lambda a: linalg.eigh(a, subset_by_index=(0, 0)), "subset_by_index"),
+        (lambda a: linalg.eigh(a, subset_by_index=(0, 0)), r"subset_by_index asks [\s\S]*w\[:k\]"),
+        (lambda a: linalg.eigvalsh(a, subset_by_value=(0, 1)), "subset_by_value asks for a part"),
+        (lambda a: linalg.eigh_tridiagonal(a[0], a[1, :1], select="v"), "select asks for a part"),
+        (
+            lambda a: linalg.eigvalsh_tridiagonal(a[0], a[1, :1], select="i", select_range=(0, 0)),
+            "select asks for a part",
+        ),
         (lambda a: linalg.eigh(a, a, type=2), "type"),
         (lambda a: linalg.pinv(a, return_rank=True), "return_rank"),
         (lambda a: linalg.lu(a, permute_l=True), "permute_l"),
@@ -51,6 +57,16 @@ def test_refused_by_name(call, words) -> None:
 def test_gradients_refused_by_name(call, words) -> None:
     with pytest.raises(tj.TracejitError, match=words):
         tj.grad(lambda a: np.sum(call(a)))(A)
+
+
+def test_all_eigenvalues_may_be_asked_for_by_name() -> None:
+    a = A + A.T
+    for call in (
+        lambda d: linalg.eigh_tridiagonal(d, d[1:], select="a")[0],
+        lambda d: linalg.eigvalsh_tridiagonal(d, d[1:], select="a", select_range=None),
+        lambda d: linalg.eigvalsh(d * a, subset_by_index=None),
+    ):
+        assert np.array_equal(tj.function(call, exact=True)(B), call(B))
 
 
 def test_overwriting_may_be_declined() -> None:

@@ -15,7 +15,7 @@ ROWS = {row.name: row for several in rows().values() for row in several}
 LONG = {"garch_500", "inverse_kinematics", "iterative_lqr"}  # their first calls take seconds
 REFUSED = {
     "bootstrapped_yield_curve": r"pd\.Series",
-    "tridiagonal_ground_state": "the keyword select",
+    "tridiagonal_ground_state": "select asks for a part of the eigenvalues",
 }
 
 

@@ -37,6 +37,20 @@ _eigh_vjp: Any = numpy_eigh.vjp
 _DRIVER = ("lower", "driver")
 
 
+_SUBSETS = ("subset_by_index", "subset_by_value", "select", "select_range")
+
+
+def _of_all(keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of a call for all eigenvalues; TypeError where it asks for a part of them."""
+    for word in _SUBSETS:
+        if keywords.pop(word, None) not in (None, "a"):
+            raise TypeError(
+                f"{word} asks for a part of the eigenvalues; leave it out, and slice the result: "
+                "w[:k], v[:, :k]"
+            )
+    return keywords
+
+
 def _uplo(lower: bool) -> str:
     return "L" if lower else "U"
 
@@ -149,7 +163,7 @@ def _eigh_call(
     """Values and vectors, or values alone, of a matrix or of a pair."""
     if type != 1:
         raise TypeError("unexpected keyword argument 'type'")
-    (a,), params = eigh.canonical(a, **keywords)
+    (a,), params = eigh.canonical(a, **_of_all(keywords))
     if b is None:
         if eigvals_only:
             return eigvalsh(a, **params)
@@ -332,14 +346,21 @@ eigvalsh_tridiagonal = linalg_op(
             2.0 * (v @ (lambda x: x[:-1] * x[1:])(eigh_tridiagonal(d, e)[1]))
         ),
     ),
+    handles=False,
 )
 
 
 def _eigh_tridiagonal_call(*args: Any, eigvals_only: bool = False, **keywords: Any) -> Any:
+    keywords = _of_all(keywords)
     if eigvals_only:
         return eigvalsh_tridiagonal.record_call(*args, **keywords)
     operands, params = eigh_tridiagonal.canonical(*args, **keywords)
     return eigh_tridiagonal(*operands, **params)
 
 
+def _eigvalsh_tridiagonal_call(*args: Any, **keywords: Any) -> Any:
+    return _eigh_tridiagonal_call(*args, eigvals_only=True, **keywords)
+
+
 answer(sl.eigh_tridiagonal, _eigh_tridiagonal_call)
+answer(sl.eigvalsh_tridiagonal, _eigvalsh_tridiagonal_call)
