@@ -237,6 +237,16 @@ def test_what_was_read_is_told_with_what_it_costs() -> None:
     assert found[1].split(", ") == ["model.name", "model.rate", "gains[0]"]
 
 
+def test_what_a_compiled_function_of_numpy_is_made_of_is_not_told() -> None:
+    def shuffled(x: Any) -> Any:
+        rng = np.random.default_rng(0)
+        return x[rng.permutation(3)] * rng.random()
+
+    compiled = tj.function(shuffled)
+    assert compiled(np.ones(3)).tolist() == shuffled(np.ones(3)).tolist()
+    assert "cython" not in compiled.explain()
+
+
 def test_many_values_that_were_read_are_counted() -> None:
     table = {f"rate_{k}": float(k) for k in range(20)}
     compiled = tj.function(lambda x: x * sum(table.values()))

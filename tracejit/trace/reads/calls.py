@@ -273,6 +273,8 @@ class Calls(Writes):
         if module_name(kind).partition(".")[0] == "tracejit":
             self.walk_rule((dict_of(called) or {}).get("__gradient_rule__"))
             return self.handing(called)
+        if module_name(kind).startswith("_cython") and is_foreign_module(module_name(called)):
+            return self._of_c(called)
         method = self.special(called, "__call__")
         found = called if method is not None else self.instead(called)
         if method is None and found is called:
