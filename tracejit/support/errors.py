@@ -243,8 +243,7 @@ ERRORS: dict[str, Row] = {
     "caught": Row(
         UnsupportedError,
         "{function} caught an error of tracejit and went on: {what}.",
-        "plain NumPy raises no error there, so it would not have run the code that handled this "
-        "one.",
+        "plain NumPy raises no error there, so the code that handles it would not have run.",
         "{fix} Or name what you catch: `except tj.TracejitError:` before the other clauses.",
     ),
     "assign": Row(
@@ -392,8 +391,7 @@ ERRORS: dict[str, Row] = {
     "size-needed": Row(
         ValueNeededError,
         "dimension {axis} of {name} is None in its TensorSpec, but {function} needs the number.",
-        "the size is not known before a call, and [0] * n, np.split(x, n) and keys of dicts need "
-        "it.",
+        "no size is known before a call, and [0] * n, np.split(x, n) and keys of dicts need it.",
         "give the size in the TensorSpec, or write array operations instead.",
     ),
     "sharding": Row(
@@ -498,8 +496,7 @@ ERRORS: dict[str, Row] = {
     "threads": Row(
         ArgumentError,
         "{given} is not a number of threads.",
-        "a kernel shares its tiles among its threads, and no bit of a result depends on their "
-        "number.",
+        "the threads share the tiles of a kernel, and no bit of a result depends on their number.",
         "give an int of at least 1, or nothing, to leave the choice to tracejit.",
     ),
     "callback": Row(
@@ -620,8 +617,7 @@ ERRORS: dict[str, Row] = {
     "transform-option": Row(
         GradientError,
         "{transform}: {problem}.",
-        "argnums and argnames choose arguments; mode and chunk_size say how directions are "
-        "computed.",
+        "argnums and argnames choose arguments; mode and chunk_size, how directions are computed.",
         'pass numbers, names, mode="auto", "fwd" or "rev", and a positive chunk_size.',
     ),
     "argument-choice": Row(
@@ -671,8 +667,7 @@ ERRORS: dict[str, Row] = {
     "tape-argument": Row(
         TapeArgumentError,
         "{call}: {argument} must hold Tensors or Variables, got {got}.",
-        "a tape knows the Tensors and Variables that were computed or watched on it, and nothing "
-        "else.",
+        "a tape knows only the Tensors and Variables that were computed or watched on it.",
         "{fix}",
     ),
     "seeds": Row(

@@ -125,7 +125,7 @@ def is_named_tuple(cls: type) -> bool:
     """
     made = getattr(cls.__new__, "__globals__", {}).get("__name__")
     is_generated = type(made) is str and made.startswith("namedtuple_")
-    return is_generated and cls.__init__ is object.__init__
+    return is_generated and cls.__init__ is object.__init__  # type: ignore[misc]  # of the class
 
 
 def is_constant(value: Any) -> bool:
