@@ -75,6 +75,7 @@ from tracejit.trace.tensor.tensor import TENSORS
 
 CALLBACKS = "tracejit.api.callbacks"
 _CACHED = type(functools.lru_cache(int))
+_OF_CYTHON = "cython_function_or_method"
 _GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
 _WRITE = object.__setattr__
@@ -273,7 +274,7 @@ class Calls(Writes):
         if module_name(kind).partition(".")[0] == "tracejit":
             self.walk_rule((dict_of(called) or {}).get("__gradient_rule__"))
             return self.handing(called)
-        if module_name(kind).startswith("_cython") and is_foreign_module(module_name(called)):
+        if kind.__name__ == _OF_CYTHON and is_foreign_module(module_name(called)):
             return self._of_c(called)
         method = self.special(called, "__call__")
         found = called if method is not None else self.instead(called)
