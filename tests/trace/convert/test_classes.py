@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import importlib
 from typing import Any
 
 import numpy as np
@@ -99,3 +100,26 @@ def test_methods_are_given_back_after_an_error() -> None:
     with pytest.raises(KeyError):
         tj.function(broken)(X)
     assert Point.__add__.__code__ is code
+
+
+class Odd:
+    """An object whose class names no module, as those of Cython's functions do."""
+
+    def twice(self, x: Any) -> Any:
+        self.x = x
+        return x * 2.0
+
+
+Odd.__module__ = property(id)  # type: ignore[assignment]
+ODD = Odd()
+
+
+def test_a_class_need_not_name_its_module() -> None:
+    assert importlib.import_module("scipy.stats")  # whose objects are told by that
+
+    def f(x: Any) -> Any:
+        made = Odd()
+        return made.twice(x) + made.x + ODD.twice(x)
+
+    compiled = tj.function(f)
+    assert compiled(X).tolist() == f(X).tolist()

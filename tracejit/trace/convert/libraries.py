@@ -23,6 +23,7 @@ from tracejit.support.errors import fail
 from tracejit.support.imports import import_module
 from tracejit.trace.convert.numbers import python_number
 from tracejit.trace.convert.rules import where_recorded
+from tracejit.trace.guards.reads import module_name
 from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.scipy_calls import scipy_called
 from tracejit.trace.source import places
@@ -109,7 +110,7 @@ def _number_of(tensor: Any) -> Any:
 
 
 def _is_of_stats(owner: Any) -> bool:
-    return "scipy.stats" in sys.modules and type(owner).__module__.startswith("scipy.stats.")
+    return "scipy.stats" in sys.modules and module_name(type(owner)).startswith("scipy.stats.")
 
 
 def method_of_distribution(called: Any) -> Callable[..., Any] | None:

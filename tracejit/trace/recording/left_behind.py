@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.trace.capture.walk import LEAVES
-from tracejit.trace.guards.reads import is_foreign_module
+from tracejit.trace.guards.reads import is_foreign_module, module_name
 from tracejit.trace.recording.before import (
     CHANGING,
     DICTS,
@@ -108,7 +108,7 @@ class _LeftBehind:
     def _is_new(self, thing: Any) -> bool:
         """Return whether an object of the user's was not there before; each is once, and so many
         as a function may read."""
-        is_other = type(thing).__module__.partition(".")[0] in _OWN or isinstance(thing, type)
+        is_other = module_name(type(thing)).partition(".")[0] in _OWN or isinstance(thing, type)
         if is_other or id(thing) in self._known or self._new == LEAVES:
             return False
         self._known.add(id(thing))

@@ -233,7 +233,7 @@ def operand(thing: Any) -> str:
 
 
 def _library_of(thing: Any) -> str:
-    return type(thing).__module__.partition(".")[0]
+    return str(type(thing).__module__).partition(".")[0]
 
 
 def updated() -> tuple[str, str]:
