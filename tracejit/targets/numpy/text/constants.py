@@ -65,10 +65,14 @@ class Constants:
     def _enter_array(self, constant: Constant) -> None:
         if self.arrays.get(constant.name) is constant:
             return
-        self._enter_parts(constant)
         if is_view(constant):
+            assert constant.made is not None
+            whole = constant.made.operands[constant.made.op.view_of]
+            assert isinstance(whole, Constant)
+            self._enter_array(whole)
             constant.name = ""
             return
+        self._enter_parts(constant)
         data = constant.data
         sizes = "x".join(map(str, data.shape))
         if data.size and data.dtype.kind == "f" and bool((data == 1).all()):
@@ -89,10 +93,11 @@ class Constants:
         self.arrays[constant.name] = constant
 
     def _enter_parts(self, constant: Constant) -> None:
-        """Enter what a constant is computed from. Steps on the way have no name."""
+        """Enter what a constant is computed from. Steps on the way have no name, unless they are
+        viewed."""
         for value in constant.made.operands if constant.made is not None else ():
             if isinstance(value, Constant) and value.type.form == "array":
-                if value.made is None:
+                if value.made is None or is_view(value):
                     self._enter_array(value)
                 elif self.arrays.get(value.name) is not value:
                     self._enter_parts(value)
