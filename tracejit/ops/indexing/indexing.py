@@ -205,7 +205,8 @@ def is_unique(*arrays: Any) -> bool:
             if low < 0 <= high:
                 return False
             keys = keys * (high - low + 1) + (array.astype(np.intp) - low)
-    return bool(np.unique(keys).size == keys.size)
+    ordered = np.sort(keys, axis=None)
+    return not np.any(ordered[1:] == ordered[:-1])
 
 
 def selected_type(
