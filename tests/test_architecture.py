@@ -49,7 +49,7 @@ ROOMS = {
         "control_flow", "reads", "rerolling",
     ),
     "loops": ("arrays", "bodies"),
-    "autodiff": ("partition", "reverse", "forward", "request", "batch"),
+    "autodiff": ("partition", "reverse", "forward", "request", "batch", "sparsity"),
     "targets": ("numpy.plan", "numpy.text", "numpy.lower"),
 }  # fmt: skip
 BESIDE_THE_ROOMS = {"tracejit.ops.areas"}

@@ -22,7 +22,10 @@ WITHOUT_SAMPLES = {
     "eye": "it has no operands: tests/test_sizes.py",
     "as_integer": "written where Python decides: test_branches.py",
     "as_python_if": "written for what a condition chooses: elementwise/test_python_numbers.py",
-    "sparse_product": "its matrix is no array: trace/recording/test_recorded_matrix.py",
+    **dict.fromkeys(
+        ("sparse_product", "matrix_part"),
+        "its matrix is no array: trace/recording/test_recorded_matrix.py",
+    ),
     "override": "written by the gradient markers alone",
     **dict.fromkeys(
         ("set_item", "add_item", "subtract_item", "take_under", "with_real", "with_imag"),

@@ -289,6 +289,16 @@ def not_elements_of_operand(op: Op) -> Iterator[str]:
             yield f"{result} are not {op.elements} of {x}"
 
 
+def not_moving(op: Op) -> Iterator[str]:
+    """The elements are those of operands, or one number that is in no operand."""
+    for call in calls_of(op):
+        result = np.asarray(call.result)
+        given = np.concatenate([np.ravel(x).astype(result.dtype) for x in call.operands])
+        others = result[~np.isin(result, given)]
+        if np.unique(others).size > 1:
+            yield f"{others} are no elements of {call.operands}"
+
+
 def not_a_view(op: Op) -> Iterator[str]:
     """The result is in the memory of the operand, in whatever order that lies."""
     assert op.view_of is not None
@@ -441,6 +451,7 @@ CHECKS: dict[str, Callable[[Op], Iterator[str]]] = {
     "sign": not_of_sign,
     "bound": not_within_bound,
     "elements": not_elements_of_operand,
+    "moves": not_moving,
     "view": not_a_view,
     "order": not_in_order,
     "uniform": not_uniform,
@@ -541,6 +552,7 @@ WRONG = [
     ("transpose", "elements", "reshaped"),
     ("getitem", "elements", "permuted"),
     ("cumsum", "elements", "taken"),
+    ("cumsum", "moves", True),
     ("reshape", "view", "always"),
     ("broadcast_to", "view", "always"),
     ("transpose", "order", "kept"),

@@ -102,6 +102,8 @@ def derivatives() -> None:
     assert_type(tj.jacfwd(doubled)(whole), Vector)
     assert_type(tj.jacrev(doubled)(whole), Vector)
     assert_type(tj.jacobian(parts)(whole), Any)
+    assert_type(tj.jacobian(doubled, sparse=True)(whole), Any)
+    assert_type(tj.hessian(scalar, sparse=True)(whole), Any)
     assert_type(tj.hessian(scalar)(whole), Vector)
     assert_type(tj.hessian(cube)(0.5), float)
 

@@ -26,6 +26,7 @@ def hessian(
     argnames: Argnames | None = None,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    sparse: bool = False,
 ) -> Function[..., Any]:
     """Return a function that computes the matrix of second derivatives of `f`.
 
@@ -41,6 +42,9 @@ def hessian(
         If True, `f` returns a pair (value, auxiliary). Only the value is differentiated.
     chunk_size : int, default None
         The number of rows to compute at once, which bounds the memory. None takes all.
+    sparse : bool, default False
+        If True, the Hessian is a `scipy.sparse.csr_array` of shape (argument.size, argument.size).
+        It needs SciPy.
 
     Returns
     -------
@@ -55,11 +59,17 @@ def hessian(
         If the result is not one real number, or a chosen argument is not floating. A TypeError.
     NoGradientError
         If the result depends on an argument through an operation without a gradient. A LookupError.
+    UnsupportedError
+        If `sparse` is True and the Hessian is large and dense, or SciPy is not installed. A
+        TypeError.
 
     Notes
     -----
     The gradient is differentiated in forward mode. It is differentiated in reverse mode where a
     custom gradient is not linear in its cotangent.
+
+    With `sparse`, the pattern is read from the recorded operations, as by `jacobian`. An element
+    that is computed with others in one column is taken from its row, since the matrix is symmetric.
 
     Examples
     --------
@@ -72,4 +82,6 @@ def hessian(
     python = callable_of("hessian", f)
     request = request_of("hessian", argnums, argnames, has_aux)
     slope: Function[..., Any] = Function(python, request, options_of(f))
-    return jacobian_function("hessian", slope, argnums, argnames, "auto", has_aux, chunk_size)
+    return jacobian_function(
+        "hessian", slope, argnums, argnames, "auto", has_aux, chunk_size, sparse=sparse
+    )

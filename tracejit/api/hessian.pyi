@@ -14,6 +14,7 @@ def hessian(
     argnames: None = None,
     has_aux: No = False,
     chunk_size: int | None = None,
+    sparse: No = False,
 ) -> Function[P, NDArray[D]]: ...
 @overload
 def hessian(
@@ -23,6 +24,7 @@ def hessian(
     argnames: None = None,
     has_aux: No = False,
     chunk_size: int | None = None,
+    sparse: No = False,
 ) -> Function[P, float]: ...
 @overload
 def hessian(
@@ -32,6 +34,7 @@ def hessian(
     argnames: None = None,
     has_aux: Yes,
     chunk_size: int | None = None,
+    sparse: No = False,
 ) -> Function[P, tuple[NDArray[D], A]]: ...
 @overload
 def hessian(
@@ -41,6 +44,7 @@ def hessian(
     argnames: None = None,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    sparse: bool = False,
 ) -> Function[P, Any]: ...
 @overload
 def hessian(
@@ -50,6 +54,7 @@ def hessian(
     argnames: Argnames | None = None,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    sparse: bool = False,
 ) -> Function[P, Any]: ...
 @overload
 def hessian(
@@ -59,4 +64,5 @@ def hessian(
     argnames: Argnames,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    sparse: bool = False,
 ) -> Function[P, Any]: ...

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tracejit.api.derived import Sources, callable_of, recorded_as, remembered, typed_as
 from tracejit.api.jacobian_rows import rows_of
+from tracejit.api.sparse_jacobian import SparseRows
 from tracejit.autodiff.request.request import request_of
 from tracejit.specialise.function import Function
 from tracejit.specialise.pickling import recallable
@@ -31,6 +32,7 @@ def jacobian(
     argnames: Argnames | None = None,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    sparse: bool = False,
 ) -> Function[..., Any]:
     """Return a function that computes the Jacobian: every result element by every argument element.
 
@@ -51,6 +53,9 @@ def jacobian(
         If True, `f` returns a pair (result, auxiliary). Only the result is differentiated.
     chunk_size : int, default None
         The number of rows or columns to compute at once, which bounds the memory. None takes all.
+    sparse : bool, default False
+        If True, the Jacobian is a `scipy.sparse.csr_array` of shape (result.size, argument.size).
+        It needs SciPy.
 
     Returns
     -------
@@ -63,6 +68,9 @@ def jacobian(
     ------
     GradientError
         If a chosen argument is not floating. A TypeError.
+    UnsupportedError
+        If `sparse` is True and the Jacobian is large and dense, or SciPy is not installed. A
+        TypeError.
     NoGradientError
         If the result depends on an argument through an operation without a gradient. A LookupError.
     RuleTypeError
@@ -74,6 +82,10 @@ def jacobian(
     Forward mode refuses complex arguments, so "auto" uses reverse mode for them. There, a row is
     the result of the pullback of `vjp` for the cotangent 1.
 
+    With `sparse`, the pattern is read from the recorded operations: an element is in it if the
+    result may depend on the argument there, for any numbers. Columns that share no row are computed
+    together, or rows where that takes fewer passes: a band takes as many as it is wide.
+
     Examples
     --------
     >>> import numpy as np
@@ -82,7 +94,9 @@ def jacobian(
     array([[2., 0.],
            [0., 4.]])
     """
-    return jacobian_function("jacobian", f, argnums, argnames, mode, has_aux, chunk_size)
+    return jacobian_function(
+        "jacobian", f, argnums, argnames, mode, has_aux, chunk_size, sparse=sparse
+    )
 
 
 def jacobian_function(
@@ -93,6 +107,7 @@ def jacobian_function(
     mode: Mode,
     has_aux: bool,
     chunk_size: int | None,
+    sparse: bool = False,
 ) -> Function[..., Any]:
     """The Function that `jacobian` makes, for the user's call of `transform`."""
     python = callable_of(transform, f)
@@ -107,7 +122,10 @@ def jacobian_function(
     def matrices(*args: Any, **kwargs: Any) -> Any:
         sources = Sources(python, request, args, kwargs)
         ys, structure, auxiliary = sources.call()
-        rows = rows_of(ys, sources, mode, chunk_size)
+        if sparse:
+            rows = SparseRows(ys, sources, chunk_size, transform == "hessian").matrices(mode)
+        else:
+            rows = rows_of(ys, sources, mode, chunk_size)
         answers = unflatten(structure, [sources.rebuilt(row) for row in rows])
         return (answers, auxiliary) if has_aux else answers
 

@@ -35,6 +35,7 @@ def jacobian(
     argnames: Argnames | None = None,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    sparse: bool = False,
 ) -> Function[..., Any]: ...
 @overload
 def jacobian(
@@ -45,6 +46,7 @@ def jacobian(
     argnames: None = None,
     has_aux: No = False,
     chunk_size: int | None = None,
+    sparse: No = False,
 ) -> Function[P, NDArray[D]]: ...
 @overload
 def jacobian(
@@ -55,6 +57,7 @@ def jacobian(
     argnames: None = None,
     has_aux: No = False,
     chunk_size: int | None = None,
+    sparse: No = False,
 ) -> Function[P, float]: ...
 @overload
 def jacobian(
@@ -65,6 +68,7 @@ def jacobian(
     argnames: None = None,
     has_aux: No = False,
     chunk_size: int | None = None,
+    sparse: No = False,
 ) -> Function[P, NDArray[D]]: ...
 @overload
 def jacobian(
@@ -75,6 +79,7 @@ def jacobian(
     argnames: None = None,
     has_aux: No = False,
     chunk_size: int | None = None,
+    sparse: No = False,
 ) -> Function[P, tuple[NDArray[D], NDArray[E]]]: ...
 @overload
 def jacobian(
@@ -85,6 +90,7 @@ def jacobian(
     argnames: None = None,
     has_aux: Yes,
     chunk_size: int | None = None,
+    sparse: No = False,
 ) -> Function[P, tuple[NDArray[D], A]]: ...
 @overload
 def jacobian(
@@ -95,6 +101,7 @@ def jacobian(
     argnames: None = None,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    sparse: bool = False,
 ) -> Function[P, Any]: ...
 @overload
 def jacobian(
@@ -105,6 +112,7 @@ def jacobian(
     argnames: Argnames | None = None,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    sparse: bool = False,
 ) -> Function[P, Any]: ...
 @overload
 def jacobian(
@@ -115,6 +123,7 @@ def jacobian(
     argnames: Argnames,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    sparse: bool = False,
 ) -> Function[P, Any]: ...
 def jacobian_function(
     transform: str,
@@ -124,6 +133,7 @@ def jacobian_function(
     mode: Mode,
     has_aux: bool,
     chunk_size: int | None,
+    sparse: bool = False,
 ) -> Function[..., Any]: ...
 @overload
 def jacrev(

@@ -386,6 +386,12 @@ class Loops:
     remembered_nodes: Count = 32_768
     """Nodes among which a recording looks for an equal one, at least: a key takes as much memory as
     a third of a node, and of long loops few are ever met again."""
+    pattern_entries: Count = 1 << 27
+    """Most entries of the pattern of a sparse Jacobian: as many numbers take a gigabyte."""
+    followed_nodes: Count = 4_096
+    """Most nodes of all steps of a loop whose pattern is found step by step, 0.1 ms each; ..."""
+    pattern_rounds: Count = 24
+    """... of any other, the most rounds in which its steps bring something new together."""
     least_copies: Count = 3
     """Fewest copies of an operation that become one operation along a new first axis."""
     vectorised_operations: Count = 8_000_000

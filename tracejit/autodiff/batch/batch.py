@@ -66,14 +66,7 @@ class Batch:
 
     def placeholder(self, whole: Tensor) -> Tensor:
         """One element of `whole`, whose first axis is the batch: a value to record on."""
-        recording = self.recording
-        kind = ArrayType(whole.shape[1:], whole.dtype, "array" if whole.ndim > 1 else "scalar")
-        if kind.shape:
-            params = {"shape": kind.shape, "fill": 0, "dtype": kind.dtype}
-            zeros = recording.record(full, (), params)
-        else:
-            zeros = kind.dtype.type(0)
-        element = recording.stand_in(zeros)
+        element = one_of(self.recording, ArrayType(whole.shape[1:], whole.dtype))
         self.known[element._value] = whole._value
         return element
 
@@ -214,6 +207,14 @@ class Batch:
             return [None if answer is None else self.everywhere(answer) for answer in answers]
 
         return rule
+
+
+def one_of(recording: Recording, type: ArrayType) -> Tensor:
+    """A Tensor that stands for one element of a batch, of this type."""
+    if not type.shape:
+        return recording.stand_in(type.dtype.type(0))
+    params = {"shape": type.shape, "fill": 0, "dtype": type.dtype}
+    return recording.stand_in(recording.record(full, (), params))
 
 
 def _strong(node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> list[Any]:

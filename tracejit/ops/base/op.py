@@ -51,6 +51,8 @@ checks each against NumPy.
     elements     the elements of the result are elements of operand 0, at most cast: the "same" in
                  the same places; "reshaped", in the same order; "permuted"; "spread", some more
                  than once; or those "taken"
+    moves        the elements of the result are elements of operands, or constants: params and
+                 operands of integers alone say which
     view_of      the operand whose memory the result may share
     view         what is known of that: the result is a view whatever the layout of memory
                  ("always", or "read-only"), or shows "parts" of numbers
@@ -169,6 +171,7 @@ class Op:
     sign: Literal["nonnegative", "kept"] | None = None
     bound: float | None = None
     elements: Literal["same", "reshaped", "permuted", "spread", "taken"] | None = None
+    moves: bool = False
     view_of: int | None = None
     view: Literal["always", "read-only", "parts"] | None = None
     order: Literal["C", "F", "kept"] | None = None

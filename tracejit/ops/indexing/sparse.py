@@ -86,3 +86,10 @@ sparse_product: Op = defop(
     cost=lambda handle, x, **params: 16 * x.estimated_size,
     axes=_product_axes,
 )
+matrix_part: Op = defop(
+    name="matrix_part",
+    infer=lambda handle, name, size, dtype: ArrayType((size,), np.dtype(dtype)),
+    vjp=(),
+    source=lambda types, name, size, dtype: f"{{0}}.{name}",
+)
+"""A part of a sparse matrix, such as its indices, of a size that is asked for before."""

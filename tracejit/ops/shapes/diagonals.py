@@ -111,6 +111,7 @@ diag = defop(
     jvp="linear",
     batch=_diag_batch,
     source=lambda types, k: "np.diag({0}, {k})" if k else "np.diag({0})",
+    moves=True,
     axes="_->__",
 )
 
@@ -168,6 +169,7 @@ def _triangle(function: Any) -> Op:
         jvp="linear",
         batch=batch,
         source=lambda types, k: call + ("({0}, {k})" if k else "({0})"),
+        moves=True,
         axes=lambda types, k: "...__->...__" if types[0].ndim > 1 else "_->__",
     )
 

@@ -125,6 +125,7 @@ concatenate = defop(
     source=lambda types, axis: _of_several("np.concatenate", types, axis),
     cost=lambda *types, axis: sum(type.size for type in types),
     sign="kept",
+    moves=True,
     axes=axes.joined,
 )
 
@@ -181,6 +182,7 @@ stack = defop(
     ),
     cost=lambda *types, axis: sum(type.size for type in types),
     sign="kept",
+    moves=True,
     axes=axes.stacked,
 )
 

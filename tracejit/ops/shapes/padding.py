@@ -67,6 +67,7 @@ pad: Op = defop(
     jvp=lambda v, y, x, pad_width, value: pad(v, pad_width=pad_width, value=0),
     batch=_padded_batch("pad"),
     statements=_padded,
+    moves=True,
     axes=_padded_axes,
 )
 

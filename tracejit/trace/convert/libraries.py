@@ -65,7 +65,7 @@ def refusing(called: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         tensors = [leaf for leaf in flatten((args, kwargs))[0] if type(leaf) in TENSORS]
-        numbers = {id(tensor): _number_of(tensor) for tensor in tensors}
+        numbers = {id(tensor): number_of(tensor) for tensor in tensors}
         if any(number is None for number in numbers.values()):
             name = scipy_called() or spelling(called)
             raise not_recorded(places.here(), name)
@@ -90,7 +90,7 @@ def refuse_closed(called: Any, args: Any, kwargs: Any) -> None:
             raise not_recorded(places.here(), spelling(called))
 
 
-def _number_of(tensor: Any) -> Any:
+def number_of(tensor: Any) -> Any:
     """The number of a Tensor that is the same in all calls of a kernel, which then compares the
     arrays that it is computed from; None where it may not be."""
     origins = origins_of(tensor._value)

@@ -11,6 +11,7 @@ compute with its numbers while recording is refused.
 from __future__ import annotations
 
 import keyword
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,7 +24,14 @@ from tracejit.trace.recording.eager import handle_tensor
 from tracejit.trace.recording.record import current_recording
 from tracejit.trace.source import places
 from tracejit.trace.source.instead import not_recorded
-from tracejit.trace.structure.sparse_products import is_sparse, multiplies, times
+from tracejit.trace.structure.sparse_products import (
+    PARTS,
+    RECORDED,
+    format_of,
+    is_sparse,
+    multiplies,
+    times,
+)
 from tracejit.trace.structure.wrapped import dtype_refused
 from tracejit.trace.tensor.tensor import Tensor
 
@@ -81,6 +89,8 @@ class RecordedMatrix:
 
     __array_ufunc__ = None
     __tracejit_sparse__ = True
+
+    part_names: tuple[str, ...] | None = None
 
     def __init__(self, handle: Any, matrix: Any, transposed: bool = False) -> None:
         """The matrix that the Tensor `handle` stands for, or its transpose; of `matrix` only class,
@@ -158,3 +168,17 @@ def _unsupported(function: str) -> Exception:
 def _refuse(what: str, fix: str) -> NoReturn:
     problem = "its result would be of this one call"
     raise fail("unsupported-call", places.here(), function=what, problem=problem, fix=fix)
+
+
+class MatrixOfParts(RecordedMatrix):
+    """A sparse matrix whose parts are recorded."""
+
+    def __init__(self, kind: type, parts: Sequence[Any], shape: tuple[int, ...]) -> None:
+        """The matrix of class `kind` that SciPy would make of these parts."""
+        self.kind, self.shape, self.ndim = kind, shape, 2
+        self.part_names = PARTS[format_of(kind)]
+        self.dtype = parts[0].dtype
+        vars(self).update(zip(self.part_names, parts, strict=True))
+
+
+RECORDED.append(MatrixOfParts)

@@ -1,4 +1,7 @@
-"""Products of a Tensor and a sparse matrix of SciPy's.
+"""Sparse matrices of SciPy's: their parts, and their products with a Tensor.
+
+A matrix by rows, by columns or by coordinates is its parts and its shape: the data, and integer
+arrays of the places. `matrix_of` puts parts together.
 
 SciPy's product asks an operand for its array, and hands over to the operand where it has none: so a
 Tensor has none there. `times` stands for the product in the table of handlers.
@@ -7,10 +10,18 @@ Tensor has none there. `times` stands for the product in the table of handlers.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
 import numpy as np
+
+PARTS = {
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "coo": ("data", "row", "col"),
+}
+"""The parts of a matrix, by its format."""
 
 DISPATCH = "_matmul_dispatch"
 """The method of SciPy's that hands over to what it cannot take for an array."""
@@ -23,6 +34,40 @@ def is_sparse(cls: type) -> bool:
         return True
     library = sys.modules.get("scipy.sparse")
     return library is not None and issubclass(cls, (library.spmatrix, library.sparray))
+
+
+def format_of(cls: type) -> str:
+    """The format of the matrices of a class, such as "csr"."""
+    names = (base.__name__.partition("_") for base in cls.__mro__)
+    return next((name for name, _, kind in names if kind in ("array", "matrix")), "")
+
+
+def recorded_matrix(cls: type, parts: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """A matrix of parts that are recorded."""
+    raise NotImplementedError
+
+
+RECORDED: list[Callable[..., Any]] = [recorded_matrix]
+"""The function that makes a matrix of parts that are recorded, last."""
+
+
+def matrix_of(cls: type, parts: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """The matrix of a class that has these parts, recorded or not."""
+    if any(hasattr(type(part), "__tracejit_record__") for part in parts):
+        return RECORDED[-1](cls, parts, shape)
+    data, *places = parts
+    inside = (data, tuple(places)) if format_of(cls) == "coo" else (data, *places)
+    return cls(inside, shape=shape)
+
+
+def places_by_rows(matrix: Any) -> list[tuple[str, Any]]:
+    """The integer arrays that say where a matrix has elements, each with the Python that reads it
+    from the matrix."""
+    kind = format_of(type(matrix))
+    if kind in PARTS:
+        return [(name, getattr(matrix, name)) for name in PARTS[kind][1:]]
+    rows = matrix.tocsr()
+    return [(f"tocsr().{name}", getattr(rows, name)) for name in PARTS["csr"][1:]]
 
 
 def hands_over(frame: FrameType) -> bool:

@@ -1,5 +1,5 @@
 """Containers as arguments and results: dict, OrderedDict, defaultdict, list, tuple, NamedTuple,
-dataclass, set and slice, nested at will.
+dataclass, set and slice, nested at will; and sparse matrices of recorded parts.
 
 `flatten` takes a container apart into leaves and a Structure that says how it was built; the
 Structure writes the Python that checks another container for the same shape, reaches a leaf, and
@@ -26,6 +26,7 @@ from tracejit.trace.guards.access_paths import ATTRIBUTE, ITEM, Bind, PathStep, 
 from tracejit.trace.guards.exactness import ATOMS, Itself, exact, exact_key, is_plain
 from tracejit.trace.guards.guards import Difference, Guard, HasKeys, Is, Length, OfType, Sentence
 from tracejit.trace.source import places
+from tracejit.trace.structure.sparse_products import format_of, is_sparse, matrix_of
 
 MAPPINGS = (dict, OrderedDict, defaultdict)
 SEQUENCES = (list, tuple)
@@ -45,8 +46,8 @@ class Structure(NamedTuple):
     are str.
 
     An object of a dataclass may have attributes that are no fields: their names are in `order`,
-    and the plain ones among them are in `beside`, each as (name, exact key, value). So is the
-    factory of a defaultdict."""
+    and the plain ones among them are in `beside`, each as (name, exact key, value). So are the
+    factory of a defaultdict, and the shape of a sparse matrix."""
 
     cls: type | None
     keys: tuple[Any, ...] = ()
@@ -70,7 +71,9 @@ class Structure(NamedTuple):
         inside: list[Any] = [cls for child in self.children for cls in child.classes()]
         if self.cls is defaultdict:
             return [*[factory for *_, factory in self.beside], *inside]
-        return inside if self.cls in BUILTIN else [self.cls, *inside]
+        if self.cls is None or self.cls in BUILTIN or is_sparse(self.cls):
+            return inside
+        return [self.cls, *inside]
 
     def parts(self) -> Iterator[Structure]:
         """This container and those inside, without leaves."""
@@ -110,6 +113,9 @@ def keys_of(value: Any) -> tuple[Any, ...] | None:
         return () if all(map(is_constant, value)) else None
     if hasattr(kind, "__tracejit_record__"):
         return None
+    if hasattr(kind, "__tracejit_sparse__"):
+        parts: tuple[str, ...] | None = value.part_names
+        return parts
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return tuple(kind._fields)
     if dataclasses.is_dataclass(kind):
@@ -164,6 +170,9 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Any], Structure]:
         inner, structure = flatten(_child(value, key), depth + 1)
         leaves += inner
         children.append(structure)
+    if hasattr(type(value), "__tracejit_sparse__"):
+        beside = (("shape", value.shape, value.shape),)
+        return leaves, Structure(value.kind, keys, tuple(children), beside=beside)
     made = Structure(type(value), keys, tuple(children))
     if type(value) is set:
         order = elements_of(value)
@@ -176,8 +185,8 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Any], Structure]:
         return leaves, made
     if dataclasses.is_dataclass(type(value)):
         held = {name: x for name, x in getattr(value, "__dict__", {}).items() if name not in keys}
-        beside = [(name, exact_key(x), x) for name, x in held.items() if type(x) in ATOMS]
-        return leaves, made._replace(order=tuple(held), beside=tuple(beside))
+        plain = [(name, exact_key(x), x) for name, x in held.items() if type(x) in ATOMS]
+        return leaves, made._replace(order=tuple(held), beside=tuple(plain))
     return leaves, made
 
 
@@ -278,6 +287,8 @@ def _assemble(part: Structure, values: list[Any]) -> Any:
             return defaultdict(part.beside[0][2], ordered)
         return ordered if part.cls is dict else OrderedDict(ordered)
     assert part.cls is not None
+    if is_sparse(part.cls):
+        return matrix_of(part.cls, values, part.beside[0][2])
     return _restored(part.cls, part.beside, **by_key)
 
 
@@ -435,6 +446,11 @@ def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str
         return f"[{', '.join(parts)}]"
     if structure.cls is tuple:
         return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+    if is_sparse(structure.cls):
+        data, *rest = parts
+        rest = [f"({', '.join(rest)})"] if format_of(structure.cls) == "coo" else rest
+        inside, shape = ", ".join([data, *rest]), structure.beside[0][2]
+        return f"{bind(structure.cls)}(({inside}), shape={shape})"
     fields = ", ".join(map("{}={}".format, structure.keys, parts))
     if dataclasses.is_dataclass(structure.cls):
         return f"{bind(_restored)}({bind(structure.cls)}, {bind(structure.beside)}, {fields})"

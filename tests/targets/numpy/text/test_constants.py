@@ -191,6 +191,16 @@ def test_masks_of_triangles_are_made(k: int) -> None:
     np.testing.assert_array_equal(other(np.ones(7)), np.where(almost, 1.0, 0.5))
 
 
+def test_a_constant_that_is_viewed_is_computed_once() -> None:
+    """The directions of a Jacobian, of which each factor takes its part."""
+    x = np.linspace(0.0, 1.0, 1000)
+    jacobian = tj.jacobian(lambda x: x[:500] * x[500:] * x[250:750], sparse=True)
+    jacobian(x)
+    head, _, body = jacobian.source.partition("def forward")
+    assert head.count("astype") == 1
+    assert body.count("astype") == 0
+
+
 def test_a_constant_stands_below_those_that_it_is_computed_from() -> None:
     """The weights of one side are 1 minus those of the other, which backward reads after them."""
 

@@ -1,0 +1,1 @@
+"""Sparse Jacobians: which elements depend on which, and how few directions show all of them."""
