@@ -194,6 +194,9 @@ TESTED_BY = {
     "tests/trace/recording/test_recorded_matrix.py": """
         ops.indexing.sparse trace.structure.sparse_products
     """,
+    "tests/trace/convert/test_sparse.py": """
+        ops.scipy.sparse
+    """,
     "tests/trace/reads/test_reader.py": """
         trace.reads.attributes trace.reads.calls trace.reads.containers trace.reads.notes
         trace.reads.noting trace.reads.rules

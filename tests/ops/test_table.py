@@ -23,7 +23,7 @@ WITHOUT_SAMPLES = {
     "as_integer": "written where Python decides: test_branches.py",
     "as_python_if": "written for what a condition chooses: elementwise/test_python_numbers.py",
     **dict.fromkeys(
-        ("sparse_product", "matrix_part"),
+        ("sparse_product", "matrix_part", "matrix_size", "matrix_view"),
         "its matrix is no array: trace/recording/test_recorded_matrix.py",
     ),
     "override": "written by the gradient markers alone",

@@ -66,12 +66,16 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "set_item": ((TABLE, ROW), {"index": (1,), "unique": True}),
     "add_item": ((TABLE, ROW), {"index": (1,), "unique": True}),
     "subtract_item": ((TABLE, ROW), {"index": (1,), "unique": True}),
+    "matrix_view": ((ROW,), {}),
     "with_real": ((TABLE * 1j, TABLE), {}),
     "with_imag": ((TABLE + 1j, TABLE), {}),
     "take_under": ((TABLE, TABLE > 3.0), {"index": ("{1}",), "shape": (9,)}),
     "dot_in_rows": ((TABLE, TABLE + 1.0), {"rows": (3, 4)}),
 }
-NOT_TRIED = {"sparse_product": "its matrix is no array: trace/recording/test_recorded_matrix.py"}
+NOT_TRIED = dict.fromkeys(
+    ("sparse_product", "sparse_solve", "factors_solve", "sparse_expm_multiply", "matrix_product"),
+    "its matrix is no array: trace/convert/test_sparse.py",
+)
 
 
 class Call(NamedTuple):

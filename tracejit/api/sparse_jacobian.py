@@ -29,7 +29,7 @@ from tracejit.trace.recording.decisions import Unknown
 from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.source import places
-from tracejit.trace.structure.sparse_products import matrix_of, places_by_rows
+from tracejit.trace.structure.sparse_products import PARTS, matrix_of, places_by_rows
 from tracejit.trace.tensor.tensor import Tensor
 
 FEW_COLOURS = 3
@@ -215,7 +215,7 @@ class SparseRows:
                 data = data.astype(x.dtype)
             kind = self.sparse.get_index_dtype(maxval=max(pattern.nnz, *pattern.shape))
             where = [one.astype(kind) for one in (pattern.indices, pattern.indptr)]
-            return matrix_of(self.sparse.csr_array, (data, *where), pattern.shape)
+            return matrix_of(self.sparse.csr_array, PARTS["csr"], (data, *where), pattern.shape)
 
 
 def _count(colours: Sequence[Any]) -> int:

@@ -56,7 +56,7 @@ def _spelled_scalar(given: Sequence[ArrayType], **params: Any) -> str:
         start = ", x0={0}" + (", x1={1}" if len(given) == 2 else "")
     slope = ", fprime={jacobian}" if method in BY_SLOPE else ""
     options = keywords(**{name: params[name] for name in ("method", "xtol", "rtol", "maxiter")})
-    return f"helpers.converged(scipy.optimize.root_scalar({{residual}}{start}{slope}{options}))"
+    return f"helpers.root_of(scipy.optimize.root_scalar({{residual}}{start}{slope}{options}))"
 
 
 def _spelled_newton(given: Sequence[ArrayType], **params: Any) -> str:

@@ -76,7 +76,7 @@ def check_containers(
         given = [next(remaining) for _ in range(structure.size)]
         if signature.parameters[name].kind in (VAR_POSITIONAL, VAR_KEYWORD):
             continue
-        leaves, now = flatten(arguments[name])
+        leaves, now = flatten(arguments[name], opens=False)
         if now != structure or any(a is not b for a, b in zip(leaves, given, strict=True)):
             problem = f"the argument {name} is a container that is changed"
             raise NotApart(problem, "return what the function puts into it.")
@@ -86,7 +86,7 @@ def write_back(call: Call, values: Sequence[Any]) -> None:
     """Write into the arguments of a nested call what it has written into `values`, which stood for
     them."""
     for leaf, value in zip(call.leaves, values, strict=True):
-        if value is not leaf.value and type(value._owner) is Written:
+        if type(value) in TENSORS and value is not leaf.value and type(value._owner) is Written:
             if type(leaf.value) not in TENSORS:
                 raise fail("write", places.here(), call=leaf.name, target=PLAIN, fix=USE_NAMESPACE)
             leaf.value._write(value, leaf.name)
@@ -111,7 +111,7 @@ def write_plainly(call: Call, values: Sequence[Any]) -> None:
     written = [
         (leaf, value)
         for leaf, value in pairs
-        if value is not leaf.value and type(value._owner) is Written
+        if type(value) in TENSORS and value is not leaf.value and type(value._owner) is Written
     ]
     arrays = [leaf.value for leaf in call.leaves if type(leaf.value) is np.ndarray]
     check_apart([leaf.value for leaf, _ in written if type(leaf.value) is np.ndarray], arrays)

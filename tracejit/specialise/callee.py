@@ -19,7 +19,7 @@ from tracejit.ir.location import NOWHERE
 from tracejit.ir.sizes import Sizes
 from tracejit.runtime.dispatch import Entry, Space
 from tracejit.specialise.arguments import write_back
-from tracejit.specialise.results import apart
+from tracejit.specialise.results import apart as fresh
 from tracejit.support.config import setting
 from tracejit.support.errors import TracejitError
 from tracejit.support.garbage import collection_eased, collection_paused
@@ -40,6 +40,7 @@ from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.mutable_attributes import Attributes
 from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.record import Recording
+from tracejit.trace.recording.recorded_matrix import RecordedMatrix, apart
 from tracejit.trace.recording.reruns import GivenUp
 from tracejit.trace.recording.unwritten import settle_unwritten
 from tracejit.trace.recording.variable import read_leaf
@@ -159,9 +160,16 @@ class Callee:
 
     def take_apart(self, arguments: dict[str, Any]) -> tuple[Call, Space]:
         """The leaves of a call with these arguments, and the names of what paths cannot spell.
-        Variables are read where a gradient is taken by them."""
+        Variables are read, and sparse matrices taken apart, where a gradient is taken by them."""
         if self.request.transform:
             arguments = {name: map_tree(read_leaf, value) for name, value in arguments.items()}
+            chosen = selected(self.request, self.signature, arguments, self.name)
+            found = {id(leaf): apart(leaf) for _, one in chosen for leaf in flatten(one)[0]}
+            if any(type(one) is RecordedMatrix for one in found.values()):
+                arguments = {
+                    name: map_tree(lambda leaf: found.get(id(leaf), leaf), value)
+                    for name, value in arguments.items()
+                }
         space = Space(self.signature.parameters)
         return take_apart(arguments, self.name, space.bind), space
 
@@ -265,7 +273,7 @@ class Callee:
         answer = self.record(arguments, recording, top=False)
         if self.request.transform:
             write_back(call, values)
-        return rebuild(answer._replace(value=[*map(apart, answer.value)]), self.request)
+        return rebuild(answer._replace(value=[*map(fresh, answer.value)]), self.request)
 
     def run_eagerly(self, arguments: dict[str, Any]) -> Any:
         """Answer the request on eager Tensors among the arguments, by what Python does in this

@@ -461,7 +461,8 @@ def _argument(leaf: Leaf, recording: Recording, request: SpecialisationRequest) 
         generator = numpy_generator(leaf.value)
         return RecordedGenerator(recording.argument(leaf.name, leaf.type, generator))
     if leaf.role == "sparse":
-        return RecordedMatrix(recording.argument(leaf.name, leaf.type, leaf.value), leaf.value)
+        handle = recording.argument(leaf.name, leaf.type, leaf.value)
+        return RecordedMatrix.of_handle(handle, leaf.value)
     if leaf.name in request.differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
         kind = leaf.type.with_form("scalar")
         tensor = recording.argument(leaf.name, kind, leaf.type.dtype.type(leaf.value))

@@ -220,7 +220,7 @@ def _refuse(leaf: Any, name: str, request: Request, function: str) -> NoReturn:
     if isinstance(leaf, (str, NoneType, *FUNCTIONS)):
         fix = "pass it in another argument"
     elif type(leaf) is RecordedMatrix:
-        what, fix = "a sparse matrix", "pass it in another argument"
+        what, fix = "a sparse matrix", "pass it as a csr_array, csc_array or coo_array of floats"
     elif hasattr(leaf, "__iter__") and not hasattr(leaf, "__dict__"):
         fix = f"pass np.array([*{name}], dtype=float)"
     known = leaf.type if type(leaf) in TENSORS else type_of(leaf)

@@ -38,8 +38,8 @@ def solved(result):
         raise RuntimeError(" ".join(result.message.split()))
     return result.x
 ''',
-    "converged": '''
-def converged(result):
+    "root_of": '''
+def root_of(result):
     """Return the root in a result of SciPy's; raise RuntimeError if it was not found."""
     if not result.converged:
         raise RuntimeError(result.flag)
@@ -168,6 +168,13 @@ def collocation_adjoint(jacobians, pull, chunk, nodes, weights, states, ts, ys, 
         cotangents *= (steps[:, None] * weights[-1])[:, :, None]
         total = total + pull(times, points, cotangents.reshape(-1, size))
     return np.concatenate((back, total))
+''',
+    "converged": '''
+def converged(solver, before, x, info):
+    """Return the solution of an iterative solver, if this one and the one before are solutions."""
+    if before or info:
+        raise ArithmeticError(f"{solver} did not converge: its derivative is not known")
+    return x
 ''',
 }
 """The functions, by name."""

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.types import ArrayType, Shape
+from tracejit.ir.types import WEAK_TYPES, ArrayType, Shape
 from tracejit.ops.base import axes
 from tracejit.ops.base.batching import Moved
 from tracejit.ops.base.op import Op, defop
 
 
 @lru_cache(256)
-def _product_dtype(matrix: str, x: np.dtype[Any]) -> np.dtype[Any]:
+def product_dtype(matrix: str, x: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of a product, as SciPy has it."""
     sparse = sys.modules["scipy.sparse"]
     dtype: np.dtype[Any] = (sparse.csr_array((1, 1), dtype=matrix) @ np.zeros(1, x)).dtype
@@ -40,7 +40,7 @@ def _product_type(
     if x.shape[0 if left else -1] != inner:
         pair = (shape[::-1] if transposed else shape), x.shape
         raise ValueError(f"matmul: dimension mismatch of {pair[not left]} and {pair[left]}")
-    kind = _product_dtype(dtype, x.dtype)
+    kind = product_dtype(dtype, x.dtype)
     return ArrayType((outer, *x.shape[1:]) if left else (*x.shape[:-1], outer), kind)
 
 
@@ -93,3 +93,23 @@ matrix_part: Op = defop(
     source=lambda types, name, size, dtype: f"{{0}}.{name}",
 )
 """A part of a sparse matrix, such as its indices, of a size that is asked for before."""
+matrix_size: Op = defop(
+    name="matrix_size",
+    infer=lambda handle, name: WEAK_TYPES[int],
+    vjp=(),
+    source=lambda types, name: f"{{0}}.{name}.size",
+)
+"""The number of numbers that a sparse matrix keeps as its data, of that name."""
+matrix_view: Op = defop(
+    name="matrix_view",
+    infer=lambda part: part,
+    vjp=lambda g, y, part: g,
+    jvp="linear",
+    batch=lambda moved, part: part,
+    source="{0}",
+    view_of=0,
+    cost=lambda part: 0,
+    elements="same",
+    order="kept",
+)
+"""A part of a sparse matrix as the user sees it, who may not write to it."""

@@ -369,10 +369,18 @@ def _method(called: Any) -> Any:
         owner = called.__self__
         return method_of_array(called) if type(owner) is np.ndarray else of_ufunc(called)
     function = called.__func__
+    _load_rules(getattr(function, "__module__", None) or "")
     found = RULES.get(function) if type(function) is FunctionType else None
     if found is not None:
         return MethodType(found, called.__self__)
     return method_of_distribution(called)
+
+
+def _load_rules(module: str) -> None:
+    """Enter the rules of a module's functions, where they are entered late."""
+    late = LATE.get(".".join(module.split(".", 2)[:2]))
+    if late is not None:
+        import_module(late)
 
 
 def _route(called: Any, kind: type, route: Callable[[Any], Any]) -> Any:
@@ -383,14 +391,14 @@ def _route(called: Any, kind: type, route: Callable[[Any], Any]) -> Any:
     shown = getattr(called, "__module__", None) or ""
     if shown in _CONTROL_FLOW:
         return handed(called, route)
-    late = LATE.get(".".join(shown.split(".", 2)[:2]))
-    if late is not None:
-        import_module(late)
+    _load_rules(shown)
     found = RULES.get(called)
     if found is not None:
         return handed(found, route) if called in HANDED else found
     if kind in _DESCRIPTORS:
         return method_of_number(called)
+    if kind is BuiltinFunctionType and type(called.__self__).__name__ == "SuperLU":
+        return import_module("tracejit.trace.convert.sparse").of_factors(called)
     if kind is BuiltinFunctionType and is_foreign(called, kind):
         return refusing(called)
     module = _module_of(called)

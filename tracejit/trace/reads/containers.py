@@ -35,7 +35,8 @@ from tracejit.trace.reads.notes import (
     key_of,
 )
 from tracejit.trace.recording.mutable_attributes import dict_of
-from tracejit.trace.structure.sparse_products import is_sparse
+from tracejit.trace.recording.recorded_matrix import recorded
+from tracejit.trace.structure.sparse_products import is_matrix, is_sparse
 from tracejit.trace.structure.trees import keys_of
 from tracejit.trace.tensor.tensor import TENSORS, class_name
 
@@ -430,6 +431,8 @@ class Containers(Attributes):
         mixed = any(type(one) in TENSORS for one in operands)
         for one in operands:
             self.hand(one, mixed)
+        if mixed or any(hasattr(type(one), "__tracejit_sparse__") for one in operands):
+            operands = tuple([recorded(one) if is_matrix(type(one)) else one for one in operands])
         result = function(*operands)
         is_array = type(result) is np.ndarray and result.base is None
         is_kept = any(result is one for one in operands)

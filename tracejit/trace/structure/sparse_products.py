@@ -42,7 +42,9 @@ def format_of(cls: type) -> str:
     return next((name for name, _, kind in names if kind in ("array", "matrix")), "")
 
 
-def recorded_matrix(cls: type, parts: Sequence[Any], shape: tuple[int, ...]) -> Any:
+def recorded_matrix(
+    cls: type, names: Sequence[str], parts: Sequence[Any], shape: tuple[int, ...]
+) -> Any:
     """A matrix of parts that are recorded."""
     raise NotImplementedError
 
@@ -51,13 +53,13 @@ RECORDED: list[Callable[..., Any]] = [recorded_matrix]
 """The function that makes a matrix of parts that are recorded, last."""
 
 
-def matrix_of(cls: type, parts: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """The matrix of a class that has these parts, recorded or not."""
-    if any(hasattr(type(part), "__tracejit_record__") for part in parts):
-        return RECORDED[-1](cls, parts, shape)
+def matrix_of(cls: type, names: Sequence[str], parts: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """The matrix of a class that has the parts of these names: of arrays SciPy's own, else one that
+    is recorded."""
+    if not all(type(part) is np.ndarray for part in parts):
+        return RECORDED[-1](cls, names, parts, shape)
     data, *places = parts
-    inside = (data, tuple(places)) if format_of(cls) == "coo" else (data, *places)
-    return cls(inside, shape=shape)
+    return cls((data, tuple(places)) if "row" in names else (data, *places), shape=shape)
 
 
 def places_by_rows(matrix: Any) -> list[tuple[str, Any]]:
@@ -85,6 +87,20 @@ def no_array() -> np.ndarray:
 
 def times(left: Any, right: Any) -> Any:
     """The product of a sparse matrix and an array, in either order, one of which is recorded."""
+    raise NotImplementedError
+
+
+COMBINED = frozenset("+-*/")
+"""The operators between a matrix and what is recorded that are none of products."""
+
+
+def is_matrix(cls: type) -> bool:
+    """Return whether objects of a class are SciPy's own sparse matrices or arrays."""
+    return is_sparse(cls) and not hasattr(cls, "__tracejit_sparse__")
+
+
+def combined(symbol: str, left: Any, right: Any) -> Any:
+    """The result of an operator between a sparse matrix and what is recorded, in either order."""
     raise NotImplementedError
 
 

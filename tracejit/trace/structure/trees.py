@@ -26,7 +26,7 @@ from tracejit.trace.guards.access_paths import ATTRIBUTE, ITEM, Bind, PathStep, 
 from tracejit.trace.guards.exactness import ATOMS, Itself, exact, exact_key, is_plain
 from tracejit.trace.guards.guards import Difference, Guard, HasKeys, Is, Length, OfType, Sentence
 from tracejit.trace.source import places
-from tracejit.trace.structure.sparse_products import format_of, is_sparse, matrix_of
+from tracejit.trace.structure.sparse_products import is_sparse, matrix_of
 
 MAPPINGS = (dict, OrderedDict, defaultdict)
 SEQUENCES = (list, tuple)
@@ -148,12 +148,15 @@ def elements_of(value: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _child(value: Any, key: Any) -> Any:
+    if hasattr(type(value), "__tracejit_sparse__"):
+        return value.parts().operands[value.part_names.index(key)]
     return value[key] if type(value) in INDEXED else getattr(value, key)
 
 
-def flatten(value: Any, depth: int = 0) -> tuple[list[Any], Structure]:
-    """The leaves of `value` in order, and its structure. Raises ArgumentError for a container that
-    holds itself, or is nested deeper than Python's own text of it could be."""
+def flatten(value: Any, depth: int = 0, opens: bool = True) -> tuple[list[Any], Structure]:
+    """The leaves of `value` in order, and its structure; a sparse matrix that is SciPy's own object
+    is a leaf unless it `opens` these. Raises ArgumentError for a container that holds itself, or is
+    nested deeper than Python's own text of it could be."""
     if depth > DEEPEST:
         raise fail("too-deep", places.here(), deepest=DEEPEST)
     if type(value) in _LEAVES:
@@ -162,12 +165,13 @@ def flatten(value: Any, depth: int = 0) -> tuple[list[Any], Structure]:
     if type(value) in MAPPINGS and any(hasattr(type(k), "__tracejit_record__") for k in value):
         value = _with_plain_keys(value)
     keys = keys_of(value)
-    if keys is None:
+    is_matrix = hasattr(type(value), "__tracejit_sparse__")
+    if keys is None or (is_matrix and not opens and value.form.startswith("handle")):
         return [value], LEAF
     leaves: list[Any] = []
     children = []
     for key in keys:
-        inner, structure = flatten(_child(value, key), depth + 1)
+        inner, structure = flatten(_child(value, key), depth + 1, opens)
         leaves += inner
         children.append(structure)
     if hasattr(type(value), "__tracejit_sparse__"):
@@ -288,7 +292,7 @@ def _assemble(part: Structure, values: list[Any]) -> Any:
         return ordered if part.cls is dict else OrderedDict(ordered)
     assert part.cls is not None
     if is_sparse(part.cls):
-        return matrix_of(part.cls, values, part.beside[0][2])
+        return matrix_of(part.cls, part.keys, values, part.beside[0][2])
     return _restored(part.cls, part.beside, **by_key)
 
 
@@ -393,6 +397,8 @@ def _tests(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
         yield HasKeys(structure.order).spelling(root, bind)
         if structure.cls is defaultdict:
             yield Is(structure.beside[0][2]).spelling(f"{root}.default_factory", bind)
+    elif is_sparse(structure.cls):
+        yield f"{root}.shape == {structure.beside[0][2]}"
     elif structure.cls in SEQUENCES:
         yield Length(len(structure.keys)).spelling(root, bind)
     elif structure.cls.__dictoffset__ and dataclasses.is_dataclass(structure.cls):
@@ -448,7 +454,7 @@ def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str
         return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
     if is_sparse(structure.cls):
         data, *rest = parts
-        rest = [f"({', '.join(rest)})"] if format_of(structure.cls) == "coo" else rest
+        rest = [f"({', '.join(rest)})"] if "row" in structure.keys else rest
         inside, shape = ", ".join([data, *rest]), structure.beside[0][2]
         return f"{bind(structure.cls)}(({inside}), shape={shape})"
     fields = ", ".join(map("{}={}".format, structure.keys, parts))

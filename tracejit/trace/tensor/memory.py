@@ -20,6 +20,7 @@ from tracejit.ops.base.op import Op
 from tracejit.ops.control.marker_ops import IDENTITY
 from tracejit.ops.elementwise.complex import WITH_PART
 from tracejit.ops.indexing.indexing import getitem
+from tracejit.ops.indexing.sparse import matrix_view
 from tracejit.ops.indexing.updates import set_item
 from tracejit.ops.shapes.shapes import copy
 from tracejit.ops.shapes.windows import windows
@@ -137,6 +138,9 @@ class View:
         """The base with `value` in the place of `tensor`."""
         if self.op is windows:
             words = {"target": "windows, which overlap", "fix": "write into the array itself."}
+            raise fail("write", tensor._recording.here(), call=call, **words)
+        if self.op is matrix_view:
+            words = {"target": "a sparse matrix", "fix": "make another one, as by A = A * c."}
             raise fail("write", tensor._recording.here(), call=call, **words)
         if self.op.view == "read-only":
             raise ValueError("assignment destination is read-only")

@@ -41,6 +41,8 @@ def recorded_argument(*args: Any) -> Any:
                 continue
             if hasattr(kind, "__tracejit_record__"):
                 return value
+            if hasattr(kind, "__tracejit_sparse__"):
+                return value.operands[0]
             if kind in _SEQUENCES:
                 inside.append(value)
             elif kind in MAPPINGS:

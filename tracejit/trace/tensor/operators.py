@@ -12,7 +12,13 @@ import numpy as np
 from tracejit.ir.types import WEAK_DTYPES, is_number, type_of
 from tracejit.ops.base.creation import is_routed
 from tracejit.ops.elementwise.weak import BINARY, UNARY_OPS, arithmetic
-from tracejit.trace.structure.sparse_products import multiplies, times
+from tracejit.trace.structure.sparse_products import (
+    COMBINED,
+    combined,
+    is_matrix,
+    multiplies,
+    times,
+)
 from tracejit.trace.tensor.selected import Selected
 from tracejit.trace.tensor.writes import out_by_name, write_result, write_update
 
@@ -90,6 +96,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
             return NotImplemented
         if type(other) is not np.ndarray and multiplies(symbol, other):
             return self._handle(times, (self, other), {})
+        if symbol in COMBINED and is_matrix(type(other)):
+            return self._handle(combined, (symbol, self, other), {})
         if getattr(type(other), "__array_ufunc__", other) is None and other is not None:
             return NotImplemented
         if is_foreign(self, other):
@@ -105,6 +113,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
     def reflected(self: Any, other: Any) -> Any:
         if type(other) is not np.ndarray and multiplies(symbol, other):
             return self._handle(times, (other, self), {})
+        if symbol in COMBINED and is_matrix(type(other)):
+            return self._handle(combined, (symbol, other, self), {})
         if is_weak(self) and is_weak(other):
             return arithmetic(symbol, other, self)
         if is_foreign(self, other):
