@@ -31,6 +31,7 @@ from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.source import places
 from tracejit.trace.source.files import origin_of
+from tracejit.trace.structure.sparse_products import is_sparse
 from tracejit.trace.structure.trees import Structure, flatten, keep, map_tree, unflatten
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
@@ -57,7 +58,9 @@ class Halves:
         def halved(*primals: Any) -> Any:
             request = Request(transform, tuple(range(count)), single=False, has_aux=has_aux)
             sources = Sources(python, request, primals, {})
-            if not isinstance(sources.recording, Recording):
+            leaves, _ = flatten(primals, opens=False)
+            has_matrix = any(is_sparse(type(leaf)) for leaf in leaves)
+            if has_matrix or not isinstance(sources.recording, Recording):
                 raise NotSplit
             ys, structure, auxiliary = sources.call()
             name_results(ys, structure)

@@ -198,6 +198,25 @@ def test_of_vectors(name: str) -> None:
     np.testing.assert_allclose(found.toarray(), tj.jacobian(f)(X), atol=1e-10)
 
 
+def test_a_jacobian_of_an_assembled_matrix_is_sparse() -> None:
+    places = np.arange(N - 1)
+
+    def residual(u: Any) -> Any:
+        stiffness = np.diff(u) ** 2
+        return sparse.coo_array((stiffness, (places, places + 1)), shape=(N, N)) @ u
+
+    def residuals(u: Any) -> Any:
+        stiffness = np.diff(u) ** 2
+        matrix = sparse.csr_array((stiffness, (places, places + 1)), shape=(N, N))
+        return matrix @ np.stack([u, u**2], 1)
+
+    for f, entries in ((residual, 2 * (N - 1)), (residuals, 4 * (N - 1))):
+        found = tj.jacobian(f, sparse=True)(X)
+        dense = tj.jacobian(f)(X)
+        np.testing.assert_allclose(found.toarray(), dense.reshape(found.shape), atol=1e-14)
+        assert found.nnz == entries
+
+
 def test_one_kernel_for_matrices_of_one_shape() -> None:
     gradient = tj.grad(loss_of(lambda A, x: A @ x))
     other = sparse.csr_array(A.toarray()[::-1, ::-1])

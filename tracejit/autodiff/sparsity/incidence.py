@@ -51,7 +51,9 @@ class Incidences:
             return self._of_override(node, result, k)
         if node.op.elementwise or node.op.elements == "same":
             return self._broadcast(x, y)
-        factors = self._moved(node, k) if len(node.results) == 1 else None
+        factors = self._read(node, k)
+        if factors is None and len(node.results) == 1:
+            factors = self._moved(node, k)
         if factors is None and node.op.update is not None:
             factors = self._updated(node, k)
         if factors is None and len(node.operands) == 2:
@@ -86,6 +88,21 @@ class Incidences:
         if x.shape == y.shape:
             return ()
         return self.gathered(np.broadcast_to(_positions(x), y.shape), x.size)
+
+    def _read(self, node: Node, k: int) -> Factors | None:
+        """Of an op that says it, for the integers among its operands."""
+        if node.op.reads is None:
+            return None
+        whole = [value.type.dtype.kind in "iu" for value in node.operands]
+        pairs = zip(whole, node.operands, strict=True)
+        integers = [self.numbers.integers(value) if is_one else None for is_one, value in pairs]
+        if any(is_one and one is None for is_one, one in zip(whole, integers, strict=True)):
+            return None
+        types = [value.type for value in node.operands]
+        rows, columns = node.op.reads(k, types, integers, **node.params)
+        parts = np.ones(rows.size, bool), (rows, columns)
+        shape = node.results[0].type.size, types[k].size
+        return [self.sparse.coo_array(parts, shape=shape).tocsr()]
 
     def _moved(self, node: Node, k: int) -> Factors | None:
         """Of an op that moves elements: computed with the positions of the elements in their

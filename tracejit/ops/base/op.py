@@ -53,6 +53,9 @@ checks each against NumPy.
                  than once; or those "taken"
     moves        the elements of the result are elements of operands, or constants: params and
                  operands of integers alone say which
+    reads        a function (k, types, integers, **params) of the operands' types and of those of
+                 integers: the elements of the result, and the element of operand k that each is
+                 computed from, where other traits do not say it
     view_of      the operand whose memory the result may share
     view         what is known of that: the result is a view whatever the layout of memory
                  ("always", or "read-only"), or shows "parts" of numbers
@@ -172,6 +175,7 @@ class Op:
     bound: float | None = None
     elements: Literal["same", "reshaped", "permuted", "spread", "taken"] | None = None
     moves: bool = False
+    reads: Callable[..., Any] | None = None
     view_of: int | None = None
     view: Literal["always", "read-only", "parts"] | None = None
     order: Literal["C", "F", "kept"] | None = None

@@ -142,12 +142,26 @@ def _product_back(g: Any, y: Any, matrix: Matrix, right: Any, form: str, params:
     return matrix_product(*other, g, **kinds)
 
 
+def _product_reads(
+    k: int, types: Sequence[ArrayType], integers: Sequence[Any], form: str, shape: Shape
+) -> tuple[Any, Any]:
+    """The elements of the product, and of data or of the other factor, that belong together."""
+    data, x = types[0], types[-1]
+    rows, columns = entries_of((np.empty(data.shape), *integers[1:3]), form, shape)
+    beside = np.arange(x.shape[1] if x.ndim == 2 else 1)
+    places = [
+        np.ravel(np.asarray(one)[:, None] * beside.size + beside) for one in (rows, columns)
+    ]
+    return places[0], places[1] if k else np.repeat(np.arange(data.size), beside.size)
+
+
 matrix_product: Op = defop(
     name="matrix_product",
     infer=_product_type,
     vjp=_by_operand(_product_slope, _product_back),
     jvp="bilinear",
     batch=_in_columns("matrix_product"),
+    reads=_product_reads,
     source=lambda types, form, shape: f"{matrix_text(form, shape)} @ {{{len(types) - 1}}}",
     library="scipy",
     cost=lambda *types, **params: 16 * types[-1].estimated_size,
