@@ -18,7 +18,6 @@ from tracejit.ir.location import NOWHERE
 from tracejit.ir.subgraph import every_node
 from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.base.op import LIBRARIES
-from tracejit.ops.control.branches import AS_PATTERN, of_pattern
 from tracejit.ops.control.marker_ops import OVERRIDE
 from tracejit.ops.indexing.sparse import matrix_part
 from tracejit.support.cost_model import costs
@@ -26,7 +25,6 @@ from tracejit.support.errors import NoGradientError, RuleTypeError, ValueNeededE
 from tracejit.support.imports import import_module
 from tracejit.trace.convert.libraries import number_of
 from tracejit.trace.recording.decisions import Unknown
-from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.source import places
 from tracejit.trace.structure.sparse_products import PARTS, matrix_of, places_by_rows
@@ -254,14 +252,12 @@ class NumbersOfCall:
 
     def _decided(self, value: Value) -> Any:
         """The same, by a decision that the kernel makes at each call."""
-        if not isinstance(self._recording, Recording) or origins_of(value) is None:
+        if not isinstance(self._recording, Recording):
             return None
-        pattern = AS_PATTERN(Tensor(value, self._recording))
         try:
-            packed = self._recording.decide(pattern._value, int, "the sparsity pattern", "")
+            return self._recording.fixed(Tensor(value, self._recording), "the sparsity pattern")
         except ValueNeededError:
             return None
-        return of_pattern(packed, value.type)
 
     def places(self, value: Value) -> Any:
         """The places of a matrix where an element may not be zero."""

@@ -80,6 +80,7 @@ its code raises ValueError for data that give another, and the call is left to P
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -100,7 +101,7 @@ OPS: dict[str, Op] = {}
 HANDLERS: dict[Any, Callable[..., Any]] = {}
 DIRECT: dict[Any, Op] = {}
 COMPOSITES: dict[str, Callable[..., Any]] = {}
-LIBRARIES: dict[str, Any] = {"np": np, "helpers": HELPERS, "math": math}
+LIBRARIES: dict[str, Any] = {"np": np, "helpers": HELPERS, "math": math, "hashlib": hashlib}
 
 
 class Each:

@@ -78,4 +78,12 @@ AS_PATTERN = defop(
 )
 """All elements of an array of booleans or integers as one Python integer, to decide by."""
 
+AS_DIGEST = defop(
+    name="as_digest",
+    infer=lambda x: WEAK_TYPES[int],
+    vjp=(),
+    source="int.from_bytes(hashlib.sha256({0}.tobytes()).digest()[:15], 'little')",
+)
+"""A number that tells all elements of an array, however large, to decide by."""
+
 AS_INTEGER = defop(name="as_integer", infer=lambda x: WEAK_TYPES[int], vjp=(), source="int({0})")

@@ -27,7 +27,7 @@ from tracejit.ir.subgraph import Placeholder
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.base.creation import as_array
 from tracejit.ops.base.op import Op
-from tracejit.ops.control.branches import AS_PATTERN, of_pattern
+from tracejit.ops.control.branches import AS_DIGEST, AS_PATTERN, of_pattern
 from tracejit.ops.control.control_flow import ControlFlow
 from tracejit.ops.control.marker_ops import OVERRIDE, Marker, stop
 from tracejit.ops.elementwise.python_numbers import (
@@ -534,6 +534,15 @@ class Recording(Recorder):
         pattern = AS_PATTERN(tensor)
         call = "the length of what {} selects"
         return of_pattern(self.decide(pattern._value, int, call, _FIX_OF_LENGTH), kind)
+
+    def fixed(self, tensor: Tensor, call: str) -> np.ndarray:
+        """The elements of an array of integers or booleans, however many, by which the recording
+        goes from here. Raises ValueNeededError as `decide` does."""
+        if origins_of(tensor._value) is None:
+            raise self._needed(tensor._value, call, "")
+        self.decide(AS_DIGEST(tensor)._value, int, call, "")
+        data: np.ndarray = self.decisions.prefix[tensor._value]
+        return data
 
     def made_of_nothing(self, tensor: Tensor) -> Any:
         """As every recorder; what a tape watches is no constant."""

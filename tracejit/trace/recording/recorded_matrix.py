@@ -22,13 +22,11 @@ import numpy as np
 
 from tracejit.ir.types import HANDLE
 from tracejit.ops.base.op import answer
-from tracejit.ops.control.branches import AS_PATTERN, of_pattern
 from tracejit.ops.indexing.indexing import add_at, take_at
 from tracejit.ops.indexing.sparse import matrix_part, matrix_size, matrix_view, sparse_product
 from tracejit.support.errors import fail
 from tracejit.support.imports import import_module
 from tracejit.trace.recording.eager import handle_tensor
-from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.record import current_recording
 from tracejit.trace.source import places
 from tracejit.trace.source.instead import not_recorded
@@ -37,6 +35,7 @@ from tracejit.trace.structure.sparse_products import (
     RECORDED,
     combined,
     format_of,
+    is_operator,
     is_sparse,
     multiplies,
     times,
@@ -143,8 +142,9 @@ class RecordedMatrix:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """The class of the matrix that it stands for: the user's isinstance holds."""
-        return self.kind
+        """The class of the matrix that it stands for: the user's isinstance holds. Operators of
+        SciPy's leave it to this one."""
+        return RecordedMatrix if is_operator(sys._getframe(1)) else self.kind
 
     def __repr__(self) -> str:
         return f"<{self.kind.__name__} of shape {self.shape}, being recorded>"
@@ -542,10 +542,7 @@ def matrices_multiplied(left: RecordedMatrix, right: RecordedMatrix) -> Recorded
     if left.shape[1] != right.shape[0]:
         raise ValueError(f"dimension mismatch of {left.shape} and {right.shape}")
     mine, its = left.entries(), right.entries()
-    known = [_followed(one) for one in (*mine[1:], *its[1:])]
-    if any(one is None for one in known):
-        _refuse("a product of two sparse matrices", "multiply one after the other: A @ (B @ x).")
-    rows, inner, other, columns = known
+    rows, inner, other, columns = (_followed(one) for one in (*mine[1:], *its[1:]))
     order = np.argsort(other, kind="stable")
     starts = np.searchsorted(other[order], np.arange(right.shape[0] + 1))
     counts = np.diff(starts)[inner]
@@ -559,16 +556,12 @@ def matrices_multiplied(left: RecordedMatrix, right: RecordedMatrix) -> Recorded
 
 
 def _followed(indices: Any) -> Any:
-    """The numbers of an integer array, by which Python goes from here."""
+    """The numbers of an integer array, by which the recording goes from here."""
     if not hasattr(type(indices), "__tracejit_record__"):
         return indices
     if indices._value.data is not None:
         return indices._value.data
-    recording = indices._recording
-    if origins_of(indices._value) is None:
-        return None
-    packed = recording.decide(AS_PATTERN(indices)._value, int, "the places of its elements", "")
-    return of_pattern(packed, indices.type)
+    return indices._recording.fixed(indices, "the product of two sparse matrices")
 
 
 def _unsupported(function: str) -> Exception:

@@ -99,6 +99,20 @@ def is_matrix(cls: type) -> bool:
     return is_sparse(cls) and not hasattr(cls, "__tracejit_sparse__")
 
 
+def is_operator(frame: FrameType | None) -> bool:
+    """Return whether the code that asks what an operand is is an operator of SciPy's matrices,
+    which leaves to the other operand what it does not know."""
+    if frame is not None and frame.f_code.co_name == "__instancecheck__":
+        frame = frame.f_back
+    asking = None if frame is None or frame.f_code.co_name != "issparse" else frame.f_back
+    if asking is None or asking.f_code.co_name not in _OPERATORS:
+        return False
+    return str(asking.f_globals.get("__name__")).startswith("scipy.sparse")
+
+
+_OPERATORS = frozenset((DISPATCH, "_divide", "__add__", "__sub__"))
+
+
 def combined(symbol: str, left: Any, right: Any) -> Any:
     """The result of an operator between a sparse matrix and what is recorded, in either order."""
     raise NotImplementedError

@@ -26,7 +26,7 @@ from tracejit.ops.shapes.shapes import broadcast_to
 from tracejit.targets.numpy.text.constants import diagonal_of, is_identity
 from tracejit.text.marks import marked
 
-_LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+|helpers|math)\.(\w+)")
+_LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+|helpers|math|hashlib)\.(\w+)")
 _ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 
 
