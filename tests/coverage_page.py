@@ -51,8 +51,8 @@ writes this page from the table of operations and the samples of the tests, with
 A function that is not listed is converted if it is written in Python. If it is compiled, it is
 refused by name: see [Conversion](conversion.md#functions-of-libraries) and the end of this page.
 Methods of arrays (`x.sum()`) and operators (`x @ y`) count as their functions.
-Products with matrices of `scipy.sparse` are recorded as operators: see
-[Arguments](arguments.md#objects-of-other-libraries).
+Matrices of `scipy.sparse`, and the solvers of `scipy.sparse.linalg`, are recorded, too: see
+[Sparse matrices and Jacobians](how_to/sparse.md).
 
 | column | meaning |
 |---|---|

@@ -246,6 +246,15 @@ def test_optimal_control():
     assert len(loss.source.splitlines()) < 400
 
 
+def test_poisson(capsys):
+    poisson = example("poisson")
+    fit, loss = poisson.main()
+    np.testing.assert_allclose(np.exp(fit.x), np.exp(poisson.TRUTH), rtol=0.05)
+    text = loss.source.partition("def value_and_grad")[2]
+    assert text.count("sparse_linalg.splu(") == 1  # by whose factors the gradient is solved, too
+    assert "misfit" in capsys.readouterr().out
+
+
 def test_pipe_friction(capsys):
     pipe = example("pipe_friction")
     roughness, slope = pipe.main()
