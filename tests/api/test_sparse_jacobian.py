@@ -176,6 +176,7 @@ def test_options() -> None:
     assert total == np.sum(X)
     for mode in ("fwd", "rev"):
         check(tj.jacobian(first, mode=mode, sparse=True, chunk_size=1)(X), tj.jacobian(first)(X))
+    assert tj.jacobian(lambda x: [], sparse=True)(X) == []
     curve = tj.jacobian(lambda t: np.stack([t, t * t]), sparse=True)(2.0)
     check(curve, np.array([[1.0], [4.0]]))
     check(tj.jacobian(lambda t: t * t, sparse=True)(2.0), np.array([[4.0]]))
@@ -232,6 +233,21 @@ def test_patterns_follow_arguments() -> None:
         for dense in (np.eye(4), 2.0 * np.eye(4), np.triu(np.ones((4, 4)))):
             matrix = kind(dense)
             check(by_matrix(y, matrix), np.diag(2.0 * (matrix @ y)) @ dense)
+
+
+def test_large_patterns_are_followed() -> None:
+    size = 3000
+    x = np.linspace(0.5, 1.5, size)
+    by_places = tj.jacobian(lambda x, i: x[i] ** 2, sparse=True)
+    forward, backward = np.arange(size), np.arange(size)[::-1].copy()
+    for places in (forward, backward, forward):
+        found = by_places(x, places)
+        np.testing.assert_array_equal(found.indices, places)
+        np.testing.assert_allclose(found.data, 2.0 * x[places])
+    matrix = sparse.eye_array(size, format="csr")
+    by_matrix = tj.jacobian(lambda x, S: (S @ x) ** 2, sparse=True)
+    for one in (matrix, matrix[::-1], matrix):
+        np.testing.assert_array_equal(by_matrix(x, one).indices, one.indices)
 
 
 def test_paths_have_their_patterns() -> None:

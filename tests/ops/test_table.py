@@ -14,6 +14,7 @@ from tests.ops.properties import batched, eager, memory, recorded  # noqa: F401
 from tests.ops.properties.registry import assert_properties, checked
 from tracejit.ops.base import sized  # noqa: F401
 from tracejit.ops.base.op import COMPOSITES, OPS
+from tracejit.ops.scipy import sparse  # noqa: F401
 
 # Ops that no NumPy call records, and why that is so.
 WITHOUT_SAMPLES = {
@@ -23,8 +24,12 @@ WITHOUT_SAMPLES = {
     "as_integer": "written where Python decides: test_branches.py",
     "as_python_if": "written for what a condition chooses: elementwise/test_python_numbers.py",
     **dict.fromkeys(
-        ("sparse_product", "matrix_part", "matrix_size", "matrix_view"),
-        "its matrix is no array: trace/recording/test_recorded_matrix.py",
+        (
+            "sparse_product", "matrix_part", "matrix_size", "matrix_view", "matrix_product",
+            "entry_lines", "sparse_solve", "sparse_factors", "factors_solve", "iterated_solve",
+            "converged_solve", "sparse_expm_multiply",
+        ),
+        "its matrix is no array: trace/convert/test_sparse.py",
     ),
     "override": "written by the gradient markers alone",
     **dict.fromkeys(
@@ -54,6 +59,7 @@ WITHOUT_SAMPLES = {
         (name for name in OPS if name.startswith(("python_", "math_"))), "Python numbers"
     ),
     "as_pattern": "decided by alone, tested in test_sizes.py",
+    "as_digest": "decided by alone, tested in api/test_sparse_jacobian.py",
 }
 
 

@@ -128,7 +128,7 @@ class SparseRows:
     def matrices(self, mode: str) -> list[list[Any]]:
         """Per result, per source: the Jacobian."""
         try:
-            return self._matrices(mode)
+            return self._matrices(mode) if self.ys else []
         except TooDense:
             most = f"{costs().pattern_entries:,}"
             problem = f"more than {most} elements of it, or on the way to it, may differ from zero"
