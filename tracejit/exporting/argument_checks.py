@@ -17,6 +17,7 @@ from tracejit.support.words import a
 from tracejit.trace.arguments.signature import NUMBERS, Leaf
 from tracejit.trace.guards.descriptions import described
 from tracejit.trace.guards.guards import is_told_by_equality
+from tracejit.trace.structure.sparse_products import is_sparse
 from tracejit.trace.structure.trees import MAPPINGS, SEQUENCES, Structure
 
 UNLIKE = '''
@@ -102,6 +103,11 @@ class Checks:
             yield from self._unlike(
                 test, text, f"{a(cls.__name__)} of length {len(structure.keys)}"
             )
+        elif is_sparse(cls):
+            shape = structure.beside[0][2]
+            test = type_is_not + self.names.known(cls.__name__, "scipy.sparse")
+            wanted = f"{a(cls.__name__)} of shape {shape}"
+            yield from self._unlike(f"{test} or {text}.shape != {shape}", text, wanted)
         elif cls is slice:
             yield from self._unlike(type_is_not + self.names.known("slice"), text, "a slice")
         elif cls is set:

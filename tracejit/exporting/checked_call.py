@@ -24,6 +24,7 @@ from tracejit.targets.numpy.text.expressions import Expressions
 from tracejit.text.source import to_source
 from tracejit.trace.arguments.signature import NUMBERS, Leaf
 from tracejit.trace.guards.descriptions import described
+from tracejit.trace.structure.sparse_products import is_sparse, matrix_text
 from tracejit.trace.structure.trees import LEAF, Structure
 
 
@@ -198,6 +199,9 @@ class _Writer:
             return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
         if cls is slice:
             return f"{self.names.known('slice')}({', '.join(parts)})"
+        if is_sparse(cls):
+            known = self.names.known(cls.__name__, "scipy.sparse")
+            return matrix_text(known, structure.keys, parts, structure.beside[0][2])
         fields = ", ".join(f"{k}={part}" for k, part in zip(structure.keys, parts, strict=True))
         is_named = all(map(is_name, structure.keys)) and not structure.order
         holder = self._argument_of_class(cls)

@@ -22,6 +22,7 @@ from tracejit.support.errors import TracejitError, fail
 from tracejit.support.parsing import parse
 from tracejit.trace.arguments.signature import Call, Leaf, TensorSpec, call_arguments, signature_of
 from tracejit.trace.guards.exactness import is_exactly
+from tracejit.trace.structure.sparse_products import PARTS, format_of, is_sparse
 from tracejit.trace.structure.trees import Structure, flatten
 
 SIZE = 12
@@ -121,6 +122,10 @@ def _kind(part: Structure) -> tuple[Any, ...]:
 
 
 def _is_leaf_alike(one: Any, other: Any) -> bool:
+    if is_sparse(type(one)):
+        names = ("shape", *PARTS[format_of(type(one))])
+        pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+        return type(one) is type(other) and all(_is_leaf_alike(*pair) for pair in pairs)
     if one is other or not isinstance(one, (np.ndarray, np.generic)):
         return one is other or is_exactly(one, other)
     if type(one) is not type(other) or one.dtype != other.dtype or one.shape != other.shape:

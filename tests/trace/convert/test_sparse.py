@@ -3,7 +3,9 @@ vectors, forward mode and second order, against SciPy and differences."""
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -357,3 +359,22 @@ def test_the_text_is_scipys_call() -> None:
     text = "\n".join(line for line in lines if "#" not in line)
     assert text.count("splu(csc_array((data, indices, indptr), shape=(5, 5)))") == 1
     assert text.count(".solve(") == 2
+
+
+def test_exports_return_matrices(tmp_path: Path) -> None:
+    def scaled(A: Any, x: Any) -> Any:
+        return {"A": 2.0 * A, "y": A @ x}
+
+    loss = loss_of(lambda A, x: A @ x)
+    band = tj.jacobian(lambda x: x[1:] * x[:-1], sparse=True)
+    slope = tj.export(loss, A, X, path=tmp_path / "slope.py")
+    value = tj.export(scaled, A, X, path=tmp_path / "scaled.py", grad=False)
+    jacobian = tj.export(band, X, path=tmp_path / "band.py", grad=False)
+    found = runpy.run_path(str(slope))["call"](A, X)[1]
+    np.testing.assert_allclose(found.data, tj.grad(loss)(A, X).data)
+    with pytest.raises(TypeError, match="A has to be a csr_array of shape"):
+        runpy.run_path(str(slope))["call"](sparse.csr_array(np.eye(3)), X)
+    found = runpy.run_path(str(value))["call"](A, X)
+    np.testing.assert_allclose(found["A"].toarray(), 2.0 * A.toarray())
+    found = runpy.run_path(str(jacobian))["call"](X)
+    np.testing.assert_allclose(found.toarray(), band(X).toarray())

@@ -149,9 +149,7 @@ def _product_reads(
     data, x = types[0], types[-1]
     rows, columns = entries_of((np.empty(data.shape), *integers[1:3]), form, shape)
     beside = np.arange(x.shape[1] if x.ndim == 2 else 1)
-    places = [
-        np.ravel(np.asarray(one)[:, None] * beside.size + beside) for one in (rows, columns)
-    ]
+    places = [np.ravel(np.asarray(one)[:, None] * beside.size + beside) for one in (rows, columns)]
     return places[0], places[1] if k else np.repeat(np.arange(data.size), beside.size)
 
 

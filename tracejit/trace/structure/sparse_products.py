@@ -62,6 +62,15 @@ def matrix_of(cls: type, names: Sequence[str], parts: Sequence[Any], shape: tupl
     return cls((data, tuple(places)) if "row" in names else (data, *places), shape=shape)
 
 
+def matrix_text(
+    cls: str, names: Sequence[str], parts: Sequence[str], shape: tuple[int, ...]
+) -> str:
+    """The Python that makes it."""
+    data, *places = parts
+    rest = f"({', '.join(places)})" if "row" in names else ", ".join(places)
+    return f"{cls}(({data}, {rest}), shape={shape})"
+
+
 def places_by_rows(matrix: Any) -> list[tuple[str, Any]]:
     """The integer arrays that say where a matrix has elements, each with the Python that reads it
     from the matrix."""

@@ -26,7 +26,7 @@ from tracejit.trace.guards.access_paths import ATTRIBUTE, ITEM, Bind, PathStep, 
 from tracejit.trace.guards.exactness import ATOMS, Itself, exact, exact_key, is_plain
 from tracejit.trace.guards.guards import Difference, Guard, HasKeys, Is, Length, OfType, Sentence
 from tracejit.trace.source import places
-from tracejit.trace.structure.sparse_products import is_sparse, matrix_of
+from tracejit.trace.structure.sparse_products import is_sparse, matrix_of, matrix_text
 
 MAPPINGS = (dict, OrderedDict, defaultdict)
 SEQUENCES = (list, tuple)
@@ -453,10 +453,7 @@ def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str
     if structure.cls is tuple:
         return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
     if is_sparse(structure.cls):
-        data, *rest = parts
-        rest = [f"({', '.join(rest)})"] if "row" in structure.keys else rest
-        inside, shape = ", ".join([data, *rest]), structure.beside[0][2]
-        return f"{bind(structure.cls)}(({inside}), shape={shape})"
+        return matrix_text(bind(structure.cls), structure.keys, parts, structure.beside[0][2])
     fields = ", ".join(map("{}={}".format, structure.keys, parts))
     if dataclasses.is_dataclass(structure.cls):
         return f"{bind(_restored)}({bind(structure.cls)}, {bind(structure.beside)}, {fields})"
