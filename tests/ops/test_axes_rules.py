@@ -22,6 +22,7 @@ from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.base.axes import COMBINATIONS, AxisRule, axis_rule
 from tracejit.ops.base.op import OPS
+from tracejit.ops.scipy import sparse  # noqa: F401
 from tracejit.trace.tensor.tensor import Tensor
 
 MASK = TABLE > 5.0
@@ -55,6 +56,7 @@ MORE: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     ],
     "put_slice": [((TABLE,), {"shape": (3, 8), "index": ("...", ("slice", 0, 8, 2))})],
     "reduce": [((CUBE, CUBE > 0.0, 0.5), {"ufunc": "maximum", "axis": (0, 2)})],
+    "matrix_view": [((TABLE,), {})],
     "sparse_product": [
         ((scipy.sparse.csr_array(LOWER), TABLE.T),
          {"left": True, "transposed": False, "shape": (4, 4), "dtype": "<f8"}),
@@ -73,7 +75,7 @@ UNSPLIT = {
             python_truediv python_floordiv python_mod python_pow python_pow_to python_power
             python_and python_or python_xor python_lshift python_rshift
             python_lt python_le python_gt python_ge python_eq python_ne
-            python_neg python_pos python_invert python_abs scalar_absolute as_pattern
+            python_neg python_pos python_invert python_abs scalar_absolute as_pattern as_digest
             python_bool python_int python_float python_complex python_complex_of_parts
             python_round as_python_if""",
         "steers the program by what is known whole": """
@@ -100,6 +102,9 @@ UNSPLIT = {
             convolve correlate ndimage_correlate ndimage_convolve signal_convolve
             signal_fftconvolve signal_oaconvolve signal_convolve2d signal_correlate
             signal_correlate2d""",
+        "is of a sparse matrix, whose numbers are in no order of axes": """
+            matrix_part matrix_size matrix_product entry_lines sparse_solve sparse_factors
+            factors_solve iterated_solve converged_solve sparse_expm_multiply""",
         "refuses numbers that are not finite, which blocks do not tell": "scipy_norm",
         "is made by passes, after graphs are cut": """
             einsum_if_not_finite dot_in_rows fill_gaps""",

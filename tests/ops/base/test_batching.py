@@ -6,6 +6,7 @@ from __future__ import annotations
 from tests.ops.properties.batched import MAPPED
 from tracejit.ops.base import sized  # noqa: F401
 from tracejit.ops.base.op import OPS
+from tracejit.ops.scipy import sparse  # noqa: F401
 
 # Ops without a batching rule, and why.
 WITHOUT_RULES = {
@@ -24,6 +25,12 @@ WITHOUT_RULES = {
     "decide": "is of what is the same for all elements: others are not known",
     "as_integer": "is of what is the same for all elements: others are not known",
     "as_pattern": "is of what is the same for all elements: others are not known",
+    "as_digest": "is of what is the same for all elements: others are not known",
+    **dict.fromkeys(("matrix_part", "matrix_size"), "is of an object that has no batch"),
+    **dict.fromkeys(
+        ("entry_lines", "sparse_factors", "iterated_solve", "converged_solve"),
+        "is of one matrix: of several, one after the other",
+    ),
     "ensure": "is added to a whole function, when it has been recorded",
     "leave": "stands in joined graphs alone, which are not batched",
     **MAPPED,
