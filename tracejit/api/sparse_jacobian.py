@@ -211,7 +211,8 @@ class SparseRows:
             data = np.take(np.reshape(whole, -1), where)
             if data.dtype != x.dtype and data.dtype.kind != "c":
                 data = data.astype(x.dtype)
-            kind = self.sparse.get_index_dtype(maxval=max(pattern.nnz, *pattern.shape))
+            is_large = max(pattern.nnz, *pattern.shape) > np.iinfo(np.int32).max
+            kind = np.int64 if is_large else np.int32
             where = [one.astype(kind) for one in (pattern.indices, pattern.indptr)]
             return matrix_of(self.sparse.csr_array, PARTS["csr"], (data, *where), pattern.shape)
 

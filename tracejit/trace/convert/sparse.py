@@ -199,6 +199,9 @@ def _system(A: Any, b: Any, function: str) -> tuple[RecordedMatrix, Any, dict[st
 
 def _not_default(given: dict[str, Any], **defaults: Any) -> dict[str, Any]:
     """Options that are not as by default; none of them is recorded."""
+    unknown = [name for name in given if name not in defaults]
+    if unknown:
+        raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
     found = {name: settled(one) for name, one in given.items() if one is not defaults[name]}
     for name, one in found.items():
         if is_recorded(one):

@@ -448,6 +448,15 @@ class RecordedMatrix:
     def __setitem__(self, index: Any, value: Any) -> None:
         raise _unsupported(f"an assignment to a part of a {self.kind.__name__}")
 
+    def __eq__(self, other: object) -> Any:
+        raise _unsupported(f"a comparison of a {self.kind.__name__}")
+
+    __ne__ = __eq__
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise ValueError("The truth value of an array with more than one element is ambiguous.")
+
     def __imul__(self, other: Any) -> Any:
         _refuse("a matrix that is changed in place", "make another one: A = A * c.")
 
