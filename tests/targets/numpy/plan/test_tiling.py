@@ -68,6 +68,7 @@ PRODUCTS = {
     "dot": lambda v, a: np.dot(v * 2.0, a * 3.0),
     "short rows": lambda v, a: np.vecdot(v[:, None] * 2.0, a[-1, :1]),
 }
+OF_ONE_TILE = ("row and matrix", "short rows")
 
 
 @pytest.mark.usefixtures("tiny")
@@ -83,7 +84,8 @@ def test_zero_times_infinity_in_products_of_a_single_row(name: str, options: Any
             with np.errstate(all="ignore"):
                 found, expected = function(v, a), exact(v, a)
             np.testing.assert_array_equal(found, expected)
-    assert any("in_turn(tile_" in kernel.source for kernel in function.kernels)
+    are_tiled = any("in_turn(tile_" in kernel.source for kernel in function.kernels)
+    assert are_tiled == (name not in OF_ONE_TILE)
 
 
 @pytest.mark.usefixtures("tiny")
@@ -297,6 +299,34 @@ def test_small_and_short_programs_have_none() -> None:
 def test_short_chains_have_none() -> None:
     short = tj.function(lambda x: np.sum(x * 2.0), cache=False)
     assert "tile_1" not in short.kernel(arrays(SIZE)[0]).source
+
+
+@pytest.mark.parametrize(("tile_bytes", "has_tiles"), [(6 << 20, True), (1 << 24, False)])
+def test_what_fits_one_tile_has_none(tile_bytes: int, has_tiles: bool) -> None:
+    with assuming(tile_bytes=tile_bytes):
+        source = tj.function(elementwise, cache=False).kernel(*arrays(110_000)).source
+    assert ("tile_1" in source) == has_tiles
+
+
+def test_a_tile_takes_only_what_it_reads() -> None:
+    """The weights have an axis as long as the rows; their parts are read outside of the tiles."""
+
+    def layers(x: Any, w: Any) -> Any:
+        for k in range(3):
+            x = np.tanh(np.exp(-(x * x)) @ w[k])
+        return np.sum(x)
+
+    x, w = np.ones((512, 512)), np.ones((3, 512, 512)) / 512
+    heads = re.findall(
+        r"^def tile_\d+\(([^)]*)\)(.*?)(?=^def)",
+        tj.value_and_grad(tj.function(layers, cache=False)).kernel(x, w).source,
+        re.DOTALL | re.MULTILINE,
+    )
+    assert heads
+    for parameters, body in heads:
+        for name in parameters.replace(",", " ").split():
+            sliced = re.search(rf"^    {name} = {name}\[.*\n", body, re.MULTILINE)
+            assert re.search(rf"\b{name}\b", body.replace(sliced[0], "") if sliced else body), name
 
 
 @pytest.mark.usefixtures("tiny")

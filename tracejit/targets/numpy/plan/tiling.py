@@ -203,11 +203,13 @@ class _TileLoops:
         return in_order(self.nodes, taken) if taken else self.nodes
 
     def _pays(self, chain: Sequence[Node]) -> bool:
+        """Return whether `chain` is worth a loop over several tiles."""
         model = costs()
         wide = [node for node in chain if self._widest(node).estimated_bytes >= model.tiled_bytes]
         return (
             len(wide) >= model.least_tiled_operations
             and sum(cost_of(node, self._widest(node)) for node in wide) >= model.least_tiled_work
+            and not (type(self.rows) is int and self._step(chain)[0] >= self.rows)
         )
 
     def _widest(self, node: Node) -> ArrayType:
@@ -252,28 +254,33 @@ class _TileLoops:
         step, unit = self._step(chain)
         may_be_one = self._may_be_one(step)
         body = TileLoopBody(self.graph, self.tile_axes, step, unit, may_be_one)
-        inputs = [body.row_input(value) for value in tiled]
-        inputs += [body.whole_input(value) for value in whole]
+        inputs = {body.row_input(value): value for value in tiled}
+        inputs |= {body.whole_input(value): value for value in whole}
         for node in chain:
             body.add(node, self.tiled[node])
+        made_rows = [body.rows[value] for value in (*stored, *totals)]
+        nodes = needed_nodes(body.nodes, made_rows)
+        read = {*made_rows, *(value for node in nodes for value in node.operands)}
+        inputs = {inside: value for inside, value in inputs.items() if inside in read}
+        sliced = [value for value in inputs.values() if value in tiled]
         loop = TileLoop(
             name=name,
             rows=self.rows,
             step=step,
-            inputs=inputs,
-            sliced=len(tiled),
-            axes=[self._axis(value) for value in (*tiled, *stored)],
-            nodes=needed_nodes(body.nodes, [body.rows[value] for value in (*stored, *totals)]),
-            stored=[body.rows[value] for value in stored],
+            inputs=list(inputs),
+            sliced=len(sliced),
+            axes=[self._axis(value) for value in (*sliced, *stored)],
+            nodes=nodes,
+            stored=made_rows[: len(stored)],
             places=[node and node.params["index"] for node in placings],
-            totals=[body.rows[value] for value in totals],
+            totals=made_rows[len(stored) :],
             ufuncs=[ufunc_of(value.node) for value in totals if value.node is not None],
             may_be_one=may_be_one,
         )
         pairs = zip(stored, placings, strict=True)
         whole_results = [value if node is None else node.results[0] for value, node in pairs]
         results = (*whole_results, *totals)
-        return Node.of(TILES, (*tiled, *whole), {"loop": loop}, results, None)
+        return Node.of(TILES, tuple(inputs.values()), {"loop": loop}, results, None)
 
     def _step(self, chain: Sequence[Node]) -> tuple[int, int]:
         """The number of rows of a tile, and the unit that it is a multiple of. Where there are few
