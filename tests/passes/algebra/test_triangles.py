@@ -106,6 +106,23 @@ def test_no_product_of_matrices_where_it_is_taken_apart(f: Any) -> None:
     assert bool(symmetric) == (f in TOGETHER)
 
 
+def test_a_log_determinant_is_not_divided_by_the_diagonal_and_multiplied_by_it() -> None:
+    """Its cotangent 1 / diag(L) meets diag(L) in the gradient of the factor."""
+
+    def likelihood(a: Any, y: Any, scales: Any) -> Any:
+        factor = cholesky(a)
+        white = solve(factor, y)
+        return 0.5 * white @ white + scales @ np.log(np.diag(factor))
+
+    both = tj.value_and_grad(tj.function(likelihood, cache=False))
+    exact = tj.value_and_grad(tj.function(likelihood, cache=False, exact=True))
+    a, y = definite(6), np.arange(6.0)
+    for scales in (np.ones(6), np.arange(1.0, 7.0)):
+        np.testing.assert_allclose(both(a, y, scales)[1], exact(a, y, scales)[1], atol=1e-14)
+    text = both.kernel(a, y, np.ones(6)).source
+    assert "/" not in text.partition("def backward")[2]
+
+
 def solved(f: Any, *args: Any) -> list[str]:
     """The systems that a kernel solves, blocks left out."""
     compiled = tj.function(f, cache=False)

@@ -166,6 +166,19 @@ def _base(value: Value, depth: int = DEEPEST) -> Value:
     return bases.pop() if is_multiple else value
 
 
+def _by_rows(graph: Graph, node: Node, left: Value, factor: Value) -> Value:
+    """The diagonal of the factor times `left`, as a column or a number; a quotient by that diagonal
+    is not multiplied by it."""
+    quotient = made_by(left, "divide")
+    if quotient is not None and (below := made_by(quotient.operands[1], "diagonal")) is not None:
+        if below.operands[0] is factor and not below.params["offset"]:
+            left = quotient.operands[0]
+            return emit(graph, node, "expand_dims", (left,), axis=(1,)) if left.type.shape else left
+    diagonal = emit(graph, node, "diagonal", (factor,), offset=0, axis1=0, axis2=1)
+    scale = emit(graph, node, "multiply", (diagonal, left))
+    return emit(graph, node, "expand_dims", (scale,), axis=(1,))
+
+
 def _sum(
     graph: Graph, node: Node, terms: Sequence[OuterProduct], factor: Value, inverse: Value
 ) -> Value:
@@ -173,9 +186,7 @@ def _sum(
 
     def product(left: Value, right: Value | None) -> Value:
         if right is None:
-            diagonal = emit(graph, node, "diagonal", (factor,), offset=0, axis1=0, axis2=1)
-            scale = emit(graph, node, "multiply", (diagonal, left))
-            column = emit(graph, node, "expand_dims", (scale,), axis=(1,))
+            column = _by_rows(graph, node, left, factor)
             return emit(graph, node, "multiply", (column, inverse))
         if right.type.ndim == 1:
             row = emit(graph, node, "vector_matmul", (right, inverse))
