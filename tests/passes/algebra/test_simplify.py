@@ -55,6 +55,22 @@ REWRITTEN = {
         "a  f8[3] = negative z; y  f8[3] = add x a",
         "y  f8[3] = subtract x z",
     ),
+    "plus minus one times": (
+        "x: f8[3], z: f8[3]",
+        "a  f8[3] = multiply -1.0 z; y  f8[3] = add x a",
+        "y  f8[3] = subtract x z",
+    ),
+    "minus one times integers, plus": (
+        "x: f8[3], z: i8[3]",
+        "a  f8[3] = multiply -1.0 z; y  f8[3] = add a x",
+        "y  f8[3] = subtract x z",
+    ),
+    "minus one times a float32, plus": (
+        "x: f8[3], z: f4[3]",
+        "a  f4[3] = multiply -1.0 z; y  f8[3] = add a x",
+        "y  f8[3] = subtract x z",
+    ),
+    "the conjugate of real numbers": ("x: f8[3]", "y  f8[3] = conjugate x", ""),
     "minus minus another": (
         "x: f8[3], z: f8[3]",
         "a  f8[3] = negative z; y  f8[3] = subtract x a",
@@ -198,6 +214,11 @@ KEPT = {
     "a sum over an axis of one: -0.0": ("x: f8[1,3]", "y  f8[3] = sum x  axis=(0,)"),
     "integers times 1.0: another dtype": ("x: i8[3]", "y  f8[3] = multiply x 1.0"),
     "float32 times a float64 one": ("x: f4[3]", "y  f8[3] = multiply x f8(1.0)"),
+    "plus minus one times integers: another dtype": (
+        "x: i8[3], z: i8[3]",
+        "a  f8[3] = multiply -1.0 z; y  f8[3] = add x a",
+    ),
+    "the conjugate of complex numbers": ("x: c16[3]", "y  c16[3] = conjugate x"),
     "0-d times one: a scalar": ("x: f8[]", "y  f8 = multiply x 1.0"),
     "integers over one: another dtype": ("x: i8[3]", "y  f8[3] = divide x 1"),
     "complex times one: inf": ("x: c16[3]", "y  c16[3] = multiply x 1.0"),
@@ -295,6 +316,17 @@ def test_what_must_stay(inputs: str, nodes: str) -> None:
     new = verify(simplify(graph))
     assert print_graph(new) == print_graph(graph)
     assert_no_bit_changes(graph, new)
+
+
+@pytest.mark.parametrize("op", ["put_at", "add_at"])
+def test_a_number_is_placed_at_an_index_as_it_is_and_not_added(op: str) -> None:
+    shape = "shape=(5,) index=('{1}',)"
+    nodes = f"a  f8[3] = broadcast_to v  shape=(3,); y  f8[5] = {op} a i  {shape}"
+    graph = graph_of("i: i8[3], v: f8", nodes)
+    new = verify(drop_dead(simplify(graph)))
+    assert (printed(new) == [f"y f8[5] = put_at v i {shape}"]) == (op == "put_at")
+    inputs = np.array([4, 0, 2]), np.float64(-0.0)
+    assert_same(*interpret(graph, *inputs), *interpret(new, *inputs))
 
 
 WHOLE = "a  f8[5,5] = directions shape=(5,) dtype=f8 start=0 stop=5"

@@ -132,14 +132,14 @@ def taken(types: Types, axis: int, **params: Any) -> str:
 
 
 def placed(types: Types, shape: Sequence[Any], index: tuple[Any, ...]) -> str | None:
-    """Values at x[index], x being zeros: places that different blocks name are added up, or are
-    different ones."""
+    """Values, or a number, at x[index], x being zeros: places that different blocks name are added
+    up, or are different ones."""
     v, *indices = types
     found = _indexed((ArrayType(tuple(shape), v.dtype), *indices), index)
-    if found is None or len(found[2]) != v.ndim:
+    if found is None or v.ndim not in (0, len(found[2])):
         return None
     own, arrays, made = found
-    return text_of([named(made, v.shape), *arrays], own)
+    return text_of([named(made, v.shape) if v.ndim else [], *arrays], own)
 
 
 def taken_along(types: Types, axis: int, **params: Any) -> str:

@@ -26,6 +26,7 @@ EXACT = (
     Pattern("x / 1.0", "as_scalar(x, dtype=dtype)", "bits", [given.is_weak_real], let=given.DTYPE),
     Pattern("-(-x)", "x", "bits"),
     Pattern("absolute(-x)", "absolute(x)", "bits", [given.is_strong_float]),
+    Pattern("conjugate(x)", "x", "bits", [given.real("x")]),
     Pattern("x + x", "2.0 * x", "bits", [given.is_strong_float]),
     Pattern("logical_and(x, x)", "x", "bits"),
     Pattern("logical_and(both := logical_and(x, y), y)", "both", "bits"),
@@ -37,6 +38,7 @@ EXACT = (
 SIGN_OF_NAN = (
     Pattern("a + -b", "a - b", "bits but for the sign of nan", [given.is_second]),
     Pattern("a - -b", "a + b", "bits but for the sign of nan", [given.is_second]),
+    Pattern("a + -1.0 * b", "a - b", "bits but for the sign of nan", [given.real("a")]),
 )
 
 # Strength reduction

@@ -36,7 +36,7 @@ from tracejit.ops.base.creation import directions
 from tracejit.ops.base.forms import as_scalar
 from tracejit.ops.base.op import OPS, Op
 from tracejit.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
-from tracejit.ops.indexing.indexing import getitem
+from tracejit.ops.indexing.indexing import getitem, put_at
 from tracejit.ops.indexing.updates import add_item, set_item, subtract_item
 from tracejit.ops.shapes.shapes import (
     astype,
@@ -169,13 +169,15 @@ def _shaped_back(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value
 
 def _number_written(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """A number that is written to many places, or added there, is not made an array before."""
-    *where, value = operands
+    place = 0 if node.op is put_at else len(operands) - 1
+    value = operands[place]
     source = _unbroadcast(graph, node, value)
-    if source is None or source.type.shape or not node.params["unique"]:
+    if source is None or source.type.shape or not node.params.get("unique", True):
         return None
     if source.type.dtype != value.type.dtype or source.type.form == "weak":
         return None
-    return emit(graph, node, node.op, (*where, source), **node.params)
+    given = (*operands[:place], source, *operands[place + 1 :])
+    return emit(graph, node, node.op, given, **node.params)
 
 
 def _small_directions(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
@@ -289,7 +291,7 @@ RULES: dict[Op, tuple[Rule, ...]] = {
     transpose: (_identity_axes, _view_of_scalar, _transpose_twice),
     getitem: (_view_of_scalar,),
     ravel: (_view_of_scalar,),
-    **dict.fromkeys((set_item, add_item, subtract_item), (_number_written,)),
+    **dict.fromkeys((set_item, add_item, subtract_item, put_at), (_number_written,)),
     directions: (_small_directions,),
     **dict.fromkeys(map(OPS.__getitem__, PRODUCTS), (_product_with_directions,)),
 }

@@ -18,9 +18,10 @@ LOSSES: dict[str, Callable[[Any], Any]] = {
     "divided by zero": lambda x: np.sum(x) / 0.0,
     "divided": lambda x: np.sum(x) / 3.0,
     "multiplied": lambda x: 2.0 * np.sum(np.sin(x)),
+    "placed at an index": lambda x: np.mean(x[np.array([0, 2])]),
     "two ways": lambda x: np.sum(x) / (3.0 if x[0] > 0 else 0.0),
 }
-PLAIN = ("divided", "multiplied")
+PLAIN = ("divided", "multiplied", "placed at an index")
 
 
 @pytest.mark.parametrize("exact", [False, True], ids=["improved", "exact"])

@@ -1,8 +1,8 @@
 """Defaults: where a Python number may stand for the NumPy scalar that a parameter is by default.
 
 `out_bar=1.0` reads better than `out_bar=float64(1.0)`, and is the same as long as it meets arrays
-and NumPy's functions. A Python number is not divided by zero, has no methods and no elements, is
-not returned as a scalar, and takes the dtype of what it meets.
+and NumPy's functions, or is written into an array. A Python number is not divided by zero, has no
+methods and no elements, is not returned as a scalar, and takes the dtype of what it meets.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def may_be_python(plan: Plan, value: Value) -> bool:
 
 def _takes_python(node: Node, is_number: bool) -> bool:
     """Return whether a node takes a Python number; `is_number` if all its operands are such."""
-    if node.op is TILES:
+    if node.op is TILES or node.op.update:
         return True
     if node.op is LEAVE or node.op.statements is not None or not node.op.source:
         return False
