@@ -171,7 +171,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "flatten_slices": Optimisation(
         with_elementwise(patterns.stencils),
         SQUARES,
-        figures={"least_flat_slice": 1},
+        figures={"least_flat_slice": 1, "least_flat_share": 0.0},
         limits=[(flattening.Flattening, "gain", lambda *given: 1.0)],
         passes=[flattening.flatten_slices],
     ),

@@ -502,6 +502,8 @@ class Layout:
     """A part of an array from which on it is a slice of the flat array."""
     least_slice_updates: Count = 3
     """Parts that are put into arrays, at least, where nothing else goes row by row."""
+    least_flat_share: Ratio = 0.05
+    """The part of the time that flat slices save, at least: they take statements of their own."""
     slice_row: Nanoseconds = 50.0
     """A row of a part, ..."""
     flat_element: Nanoseconds = 0.25

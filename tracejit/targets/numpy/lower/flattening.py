@@ -43,6 +43,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from tracejit.ir.dims import estimated
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing.indexing import FULL
 from tracejit.passes.algebra.sum_of_products import is_full
@@ -116,7 +117,8 @@ class Flattening:
             made = made_by(value, "multiply")
             if made and len(readers[value]) == 1 and all(map(self.is_flat, made.operands)):
                 self.sums[node] = made.operands
-        groups = [group for group in self._groups.values() if self.gain(group, readers) > 0.0]
+        least = costs().least_flat_share * _time_of(self.graph)
+        groups = [group for group in self._groups.values() if self.gain(group, readers) > least]
         return {node for group in groups for node in group}
 
     def is_flat(self, value: Value) -> bool:
@@ -232,6 +234,16 @@ class Flattening:
                 users.remove(node)
                 users |= self._users(node.results[0], readers)
         return users
+
+
+def _time_of(graph: Graph) -> float:
+    """The time of a graph, in nanoseconds."""
+    model, time = costs(), 0.0
+    for node in graph.nodes:
+        operations = node.op.cost(*[value.type for value in node.operands], **node.params)
+        per_operation = model.multiplication if node.op.product else 1.0
+        time += estimated((operations,)) * per_operation * model.addition + model.array_call
+    return time
 
 
 def _is_open(node: Node) -> bool:
