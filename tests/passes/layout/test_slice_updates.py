@@ -242,11 +242,12 @@ def added_rows(*rows: Any) -> Graph:
         (((3, 2), (3, 1), 0), ["put_slice", "set_item", "set_item"]),
         ((3, (3, 1), 0), ["put_slice", "add_slice", "set_item"]),
         ((slice(1, 3), 3, 2), ["put_slice", "set_item", "add_slice"]),
-        ((slice(1, 3), slice(3, 5)), ["put_slice", "add_slice"]),
+        ((slice(1, 3), slice(3, 5)), ["put_slice", "set_item"]),
+        ((slice(1, 3), slice(3, 5), slice(2, 4)), ["put_slice", "add_slice", "add_slice"]),
         (((slice(None), 1), 0), ["put_slice", "add_slice"]),
     ],
 )
-def test_rows_are_written_into_zeros(rows: Any, ops: list[str]) -> None:
+def test_rows_and_slices_are_written_into_zeros(rows: Any, ops: list[str]) -> None:
     graph = added_rows(*rows)
     new = verify(drop_dead(update_slices(graph)))
     assert sorted(one for one in ops_of(new) if "slice" in one or "item" in one) == sorted(ops)
