@@ -519,6 +519,35 @@ def test_a_short_loop_on_large_arrays_is_written_out() -> None:
     assert "range(20)" not in large.source
 
 
+def test_a_recurrence_of_matrix_products_is_one_loop_whatever_its_arrays() -> None:
+    def recurrent(h: Any, w: Any) -> Any:
+        for _ in range(20):
+            h = np.tanh(h @ w)
+        return h
+
+    def summed(h: Any, w: Any) -> Any:
+        total = np.zeros(w.shape)
+        for k in range(20):
+            total = total + h[k] @ w
+        return total
+
+    def powers(x: Any, w: Any) -> Any:
+        for _ in range(20):
+            x = 0.5 * (x + 1.0 / x)
+        return x @ w
+
+    with assuming(recorded_steps=1, recorded_known_steps=64):
+        for python, shape, is_loop in (
+            (recurrent, (40, 40), True),
+            (recurrent, (2500, 40), False),  # in tiles
+            (summed, (20, 40, 40), False),
+            (powers, (40, 40), False),
+        ):
+            compiled = tj.function(python)
+            compiled(np.ones(shape), np.ones((40, 40)))
+            assert ("range(20)" in compiled.source) == is_loop
+
+
 def test_explain_tells_why_steps_are_recorded_one_by_one() -> None:
     def extended(x: Any) -> Any:
         log = list[int]()

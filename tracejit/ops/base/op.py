@@ -135,6 +135,8 @@ class Applied(NamedTuple):
     params: Mapping[str, Any]
 
 
+WITH_MATRICES = ("matrices", "matrix_vector", "vector_matrix")
+"""The kinds of products that read a matrix."""
 Rules = tuple[Rule | None, ...] | Rule | Each | Joint | None
 
 

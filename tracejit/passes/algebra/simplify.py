@@ -34,7 +34,7 @@ from tracejit.ir.dims import key_of
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.base.creation import directions
 from tracejit.ops.base.forms import as_scalar
-from tracejit.ops.base.op import OPS, Op
+from tracejit.ops.base.op import OPS, WITH_MATRICES, Op
 from tracejit.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
 from tracejit.ops.indexing.indexing import getitem, put_at
 from tracejit.ops.indexing.updates import add_item, set_item, subtract_item
@@ -52,7 +52,6 @@ from tracejit.passes.framework.emission import Rule, emit, fold, made_by
 from tracejit.passes.framework.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
-WITH_MATRICES = ("matrices", "matrix_vector", "vector_matrix")
 PRODUCTS = tuple(name for name, op in OPS.items() if op.product in WITH_MATRICES)
 
 

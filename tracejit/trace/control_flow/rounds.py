@@ -18,6 +18,7 @@ from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import every_node
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ops.base.op import WITH_MATRICES
 from tracejit.ops.control.control_flow import element_type
 from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.support.cost_model import costs
@@ -242,9 +243,25 @@ class Rounds(Turns):
         is_small = count * sum(1 for _ in every_node(nodes)) <= model.recorded_nodes
         if is_small and count <= model.recorded_steps:
             raise BetterApart("its steps are few and small")
-        sizes = [value.type.estimated_size for node in nodes for value in node.results]
-        if max(sizes, default=0) > model.most_rolled_elements:
+        types = [value.type for node in nodes for value in node.results]
+        if max([type.estimated_size for type in types], default=0) <= model.most_rolled_elements:
+            return
+        has_tiles = max(type.estimated_bytes for type in types) >= model.tiled_bytes
+        if has_tiles or not self.multiplies_carried(nodes):
             raise BetterApart("its steps are few, and its arrays large")
+
+    def multiplies_carried(self, nodes: Sequence[Node]) -> bool:
+        """Return whether a step multiplies a matrix by what the step before it has made: then
+        nothing is gained by several steps at once."""
+        leaves = [leaf for one in self.variables for leaf in one.leaves or ()]
+        carried = {leaf.value for leaf in leaves if leaf.value is not None}
+        for node in nodes:
+            if carried.isdisjoint(node.operands):
+                continue
+            if node.op.product in WITH_MATRICES:
+                return True
+            carried.update(node.results)
+        return False
 
     def kinds_after(self, leaf: Leaf) -> tuple[ArrayType, ...]:
         """The types that a step gives a number."""
