@@ -117,6 +117,11 @@ class Constant(Value):
         self.data = data
         self.made: Node | None = None
 
+    def take_name(self, other: Value) -> None:
+        """Be called what `other` is called, unless there is a name already; numbers have none."""
+        if self.type.shape and not self.label:
+            self.label = other.label
+
 
 class Node:
     """One operation applied to operands, with its results, the user's line and where it may be
@@ -431,7 +436,7 @@ class Graph:
                 assert temporary.node is not None
                 names.give(temporary, temporary.node.op.name, numbered=True)
         for constant in self.constants():
-            names.give(constant, "c", numbered=True)
+            names.give(constant, constant.label or "c", numbered=not constant.label)
 
     def complete_names(self) -> None:
         """Name the values that a pass has added: after their base, else after their op."""

@@ -70,13 +70,16 @@ def emit(
 def fold(
     graph: Graph, op: Op, operands: tuple[Value, ...], params: dict[str, Any], type: ArrayType
 ) -> Value | None:
-    """A small result of constants alone is a constant; loops and conditions run at each call."""
+    """A small result of constants alone is a constant; loops and conditions run at each call, and
+    a view of an array that the user named stays one."""
     for value in operands:
         if not isinstance(value, Constant):
             return None
     if not operands or type.sizes is not None or type.size > costs().folded_elements:
         return None
     if op.effect or isinstance(op, ControlFlow):
+        return None
+    if op.view_of is not None and operands[op.view_of].label:
         return None
     numbers = [value.data for value in operands]
     try:

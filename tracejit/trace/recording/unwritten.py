@@ -28,6 +28,8 @@ def settle_unwritten(recording: Recording, start: int, kept: Iterable[Value]) ->
         for node in made
         if (value := node.results[0]) not in written
     }
+    for value, constant in known.items():
+        constant.label = constant.label or value.label
     graph.forget_keys()
     for node in nodes:
         if not known.keys().isdisjoint(node.operands):

@@ -223,3 +223,64 @@ def test_a_constant_stands_below_those_that_it_is_computed_from() -> None:
 )
 def test_a_regular_array_is_named_after_what_it_is(f: Any, head: str) -> None:
     assert f"\n{head}\n" in source(f, X)
+
+
+def test_arrays_have_the_names_of_the_user() -> None:
+    def filtered(x: Any) -> Any:
+        F = np.array([[1.0, 0.1], [0.0, 1.0]])
+        knots = np.linspace(0.0, 1.0, 4)
+        x = x @ F.T
+        return np.sum((x[:, :1] - knots) ** 2) + np.sum(x @ F)
+
+    x = np.arange(6.0).reshape(3, 2)
+    both = tj.value_and_grad(tj.function(filtered, cache=False))
+    text = both.kernel(x).source
+    assert "\nF = array([[1.0, 0.1], [0.0, 1.0]])\n" in text and "\nknots = array([" in text
+    assert "x.dot(F.T)" in text and " - knots" in text
+    assert both(x)[0] == pytest.approx(filtered(x))
+
+
+RESERVED = (
+    "exp",
+    "array",
+    "mean",
+    "t",
+    "start",
+    "forward",
+    "residuals",
+    "print",
+    "c_1",
+    "x_1",
+    "y",
+)
+
+
+@pytest.mark.parametrize("name", RESERVED)
+def test_a_name_of_the_user_hides_nothing(name: str) -> None:
+    lines = (
+        "def f(x, y):",
+        f"    {name} = np.array([0.25, 0.5, 0.75])",
+        f"    h = np.exp(x * {name})",
+        "    for k in range(20):",
+        f"        h = np.sin(h - 0.1 * {name} * h)",
+        "    y = h * 2.0",
+        "    return np.sum(y * y)",
+    )
+    space: dict[str, Any] = {"np": np}
+    exec("\n".join(lines), space)
+    x = np.array([0.1, 0.2, 0.3])
+    both = tj.value_and_grad(tj.function(space["f"], cache=False))
+    assert both(x, 1.0)[0] == pytest.approx(space["f"](x, 1.0))
+    step = 1e-6
+    slope = (space["f"](x + step, 1.0) - space["f"](x - step, 1.0)) / (2 * step)
+    assert np.sum(both(x, 1.0)[1]) == pytest.approx(slope, rel=1e-6)
+
+
+def test_equal_arrays_are_one_constant_and_what_has_a_word_of_its_own_keeps_it() -> None:
+    def twice(x: Any) -> Any:
+        a, b, unit = np.array([0.5, 0.25]), np.array([0.5, 0.25]), np.eye(2)
+        return unit @ (x * a + x * x * b)
+
+    text = tj.function(twice, cache=False).kernel(np.ones(2)).source
+    assert "\na = array([0.5, 0.25])\n" in text and "eye_2 = eye(2)" in text
+    assert "unit" not in text.rpartition("# twice:2")[2].partition("\n")[2]

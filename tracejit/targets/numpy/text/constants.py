@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, count
 from typing import Any
 
@@ -29,10 +29,13 @@ LONGEST_NAME = 8
 class Constants:
     """The constants of the functions of a module, by the names they have at its head."""
 
-    def __init__(self, plans: Iterable[Plan], numbers: bool = True) -> None:
+    def __init__(
+        self, plans: Iterable[Plan], numbers: bool = True, reserved: Collection[str] = ()
+    ) -> None:
         """The arrays that the plans use, and with `numbers` those worth a name.
 
-        No constant is called what a value of the plans is, or may come to be.
+        No constant is called what a value of the plans is, or may come to be, nor as what is
+        `reserved`.
         """
         plans = list(plans)
         self.arrays: dict[str, Constant] = {}
@@ -43,7 +46,7 @@ class Constants:
         self._counts: dict[str, count[int]] = {}
         self._taken = {
             word for plan in plans for value in _values(plan) for word in (value.base, value.name)
-        }
+        }.union(reserved)
         for plan in plans:
             nodes = [node for node in _in_order_of_text(plan) if _reads_constants(node)]
             for value in (*(v for n in nodes for v in n.operands), *plan.results, *plan.kept):
@@ -88,7 +91,7 @@ class Constants:
         elif is_table(data):
             base = f"places_{sizes}"
         else:
-            base = "c"
+            base = constant.label or "c"
         constant.name = self._free(base, data.dtype)
         self.arrays[constant.name] = constant
 
@@ -148,8 +151,9 @@ class Constants:
         return found
 
     def _free(self, base: str, dtype: np.dtype[Any]) -> str:
-        """`base`, with the dtype or a number where it is taken; "c" always has a number."""
-        names = [] if base == "c" else [base, f"{base}_{dtype.name}"]
+        """`base`, with the dtype or a number where it is taken; "c" always has a number, and what
+        NumPy has, too."""
+        names = [] if base == "c" or hasattr(np, base) else [base, f"{base}_{dtype.name}"]
         numbered = (f"{base}_{number}" for number in self._counts.setdefault(base, count(1)))
         return next(name for name in chain(names, numbered) if not self._is_taken(name))
 

@@ -7,6 +7,8 @@ check.
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import string
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
@@ -114,9 +116,10 @@ def render(
     meet small arrays have names at the head."""
     imports: dict[str, str] = {}
     plans = [plan for body in (*tiles, *bodies) for plan in body.plan.all]
-    constants = Constants(plans, numbers)
     reserved = {"residuals", "SIGNATURE", "constants", "load", UNRECORDED}
     reserved |= library_names(plans) | loop_names(plans)
+    words = {*keyword.kwlist, *vars(builtins), *NAMES, *(body.name for body in (*tiles, *bodies))}
+    constants = Constants(plans, numbers, reserved | words)
     if halves:
         reserved |= {body.name for body in bodies}
     in_floats = [body for body in bodies if numbers and _runs_on_floats(body, len(bodies))]
@@ -240,20 +243,22 @@ def _function(
     results = _first_results(first)
     names = [one.names.get(value, "a constant") for value in results]
     docstring = first.docstring.format(results=_listed(names))
+    return _Text(_defined(first.name, ", ".join(one.parameters), docstring, lines), one.names)
+
+
+def _defined(name: str, parameters: str, docstring: str, lines: Sequence[str]) -> str:
+    """The text of a function with these lines."""
     if len(docstring) > WIDTH - 10:
         docstring = textwrap.fill(docstring, WIDTH - 8, subsequent_indent="    ") + "\n    "
-    indented = "\n    ".join([repr(docstring), *lines])
-    head = f"def {first.name}({', '.join(one.parameters)}):"
-    return _Text(f"{head}\n    {indented}\n", one.names)
+    return "\n    ".join([f"def {name}({parameters}):", repr(docstring), *lines]) + "\n"
 
 
 def _both_halves(returned: str, facts: Facts, names: Mapping[Value, str]) -> str:
     """The text of the function `value_and_grad` that calls forward, then backward."""
     parameters = ", ".join(names[value] for value in facts.arguments)
     docstring = f"Return {returned}: forward, then backward."
-    lines = [repr(docstring), f"value, residuals = forward({parameters})"]
-    lines.append("return value, backward(residuals)")
-    return "\n    ".join([f"def value_and_grad({parameters}):", *lines]) + "\n"
+    lines = [f"value, residuals = forward({parameters})", "return value, backward(residuals)"]
+    return _defined("value_and_grad", parameters, docstring, lines)
 
 
 def _first_results(body: Body) -> Sequence[Value]:
