@@ -118,7 +118,7 @@ TESTED_BY = {
     """,
     "tests/ops/test_arranging.py": """
         ops.control.applying ops.indexing.indices ops.indexing.sets ops.shapes.building
-        ops.shapes.metadata ops.shapes.padding ops.shapes.windows ops.statistics.counting
+        ops.shapes.metadata ops.shapes.padding ops.statistics.counting
     """,
     "tests/ops/test_table.py": """
         ops.base.forms ops.base.ufuncs ops.calculus.fourier ops.calculus.polynomials

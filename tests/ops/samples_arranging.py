@@ -33,6 +33,14 @@ WINDOWS = [
         (lambda x: np.mean(sliding_window_view(x, 4, subok=True), axis=-1), (normal(9),)),
     )
 ]
+WINDOWS += [
+    Sample("add_windows", call, args)
+    for call, args in (
+        (lambda x: sliding_window_view(x, (2, 3), axis=(1, 0)) ** 2, (normal(4, 5),)),
+        (lambda x: sliding_window_view(x, 5) ** 2, (normal(7),)),
+        (lambda x: sliding_window_view(x, (2, 4, 2), axis=(0, 1, 0)) ** 2, (normal(5, 5),)),
+    )
+]
 WINDOWS.append(
     Sample(
         "sliding_window_view",

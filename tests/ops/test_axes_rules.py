@@ -35,6 +35,9 @@ MORE: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "gradient_at": [((TABLE, ROW), {"axis": 1, "edge_order": 1})],
     "put_diagonal": [((TABLE,), {"shape": (3, 4, 4), "offset": 0, "axis1": 1, "axis2": 2})],
     "triu": [((CUBE,), {"k": 0})],
+    "add_windows": [
+        ((TABLE[..., None] * ROW[:2],), {"shape": (3, 5), "window_shape": (2,), "axis": (1,)}),
+    ],
     "windows": [((TABLE,), {"size": 2, "first": 0, "step": 1, "count": 3})],
     "substitute": [((LOWER, TABLE.T), {"upper": False, "turned": False})],
     "ndimage_correlate1d": [((TABLE, ROW), {"axis": 1})],

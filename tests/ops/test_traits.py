@@ -62,6 +62,10 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         (TABLE[:1], PLACES[:1, None] + [[0, 0, 0, 0]]),
         {"shape": (3, 4), "axis": 0},
     ),
+    "add_windows": (
+        (TABLE[..., None] * ROW[:2],),
+        {"shape": (3, 5), "window_shape": (2,), "axis": (1,)},
+    ),
     "identity": ((TABLE,), {"number": 0}),
     "set_item": ((TABLE, ROW), {"index": (1,), "unique": True}),
     "add_item": ((TABLE, ROW), {"index": (1,), "unique": True}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -112,8 +113,10 @@ def test_common_functions_and_their_gradients_are_vectorised(name: str) -> None:
     mapped, each = tj.vmap(f, axes), tj.vmap(tj.grad(f), axes)
     summed = tj.grad(lambda *args: np.sum(mapped(*args)))
     for function in (mapped, each, summed):
-        assert " for " not in statements(function, *args)
-        assert "stack" not in statements(function, *args)
+        text = statements(function, *args)
+        lengths = re.findall(r" for \w+ in range\((\d+)\)", text)  # those of windows may be there
+        assert "7" not in lengths and len(lengths) == text.count(" for ")
+        assert "stack" not in text
     slopes = np.stack([tj.grad(f)(*one) for one in elements(args, axes)])
     values = [f(*one) for one in elements(args, axes)]
     np.testing.assert_allclose(mapped(*args), values, rtol=1e-12)

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tracejit.ir.types import ArrayType
+from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.base import axes
-from tracejit.ops.base.batching import along_axis
-from tracejit.ops.base.creation import as_array, is_routed, known
+from tracejit.ops.base.batching import along_axis, behind
+from tracejit.ops.base.creation import as_array, filled, is_routed, known
 from tracejit.ops.base.infer import normalize_axis
-from tracejit.ops.base.op import answer, defop
+from tracejit.ops.base.op import Op, answer, defop, literal
 
 Sizes = tuple[int, ...]
+STEPS = "ijkl"
 
 
 def _windows_type(x: ArrayType, window_shape: Sizes, axis: Sizes) -> ArrayType:
@@ -36,26 +37,49 @@ def _windows_source(types: Sequence[ArrayType], window_shape: Sizes, axis: Sizes
 
 
 def _overlapped(g: Any, y: Any, x: Any, window_shape: Sizes, axis: Sizes) -> Any:
-    """The sum over the windows that an element stands in, one axis after the other."""
-    for number in reversed(axis):
-        g = _summed(np.moveaxis(g, number, -1), number)
-    return g
+    """The sum over the windows that an element stands in. Of several windows along one axis the
+    last slides over the others."""
+    if not axis:
+        return g
+    shape = [*np.shape(x), *window_shape]
+    for window, number in zip(window_shape, axis, strict=True):
+        shape[number] -= window - 1
+    while len(set(axis)) < len(axis):
+        window, number = window_shape[-1], axis[-1]
+        window_shape, axis = window_shape[:-1], axis[:-1]
+        shape.pop()
+        shape[number] += window - 1
+        g = add_windows(g, shape=tuple(shape), window_shape=(window,), axis=(number,))
+    return add_windows(g, shape=np.shape(x), window_shape=window_shape, axis=axis)
 
 
-def _summed(g: Any, axis: int) -> Any:
-    """The sum over windows along one axis of g[..., place in the window, number of the window].
+def _added_lines(
+    types: Sequence[ArrayType], shape: Shape, window_shape: Sizes, axis: Sizes
+) -> list[str]:
+    """Loops over the places in a window, or over the windows of a vector where these are fewer."""
+    whole = [":"] * len(shape)
+    places = [":"] * len(window_shape)
+    windows, indent = [*whole], ""
+    lines = [f"{{out}} = {filled(shape, 0, types[0].dtype)}"]
+    for place, (window, number) in enumerate(zip(window_shape, axis, strict=True)):
+        count, step = types[0].shape[number], STEPS[place] if place < len(STEPS) else f"i_{place}"
+        if len(shape) == 1 and type(count) is int and count < window:
+            steps, length, windows[number] = count, window, step
+        else:
+            steps, length, places[place] = window, count, step
+        lines.append(f"{indent}for {step} in range({literal(steps)}):")
+        whole[number] = f"{step}:{step} + {literal(length)}"
+        indent += "    "
+    to, of = (_index_text(entries) for entries in (whole, [*windows, *places]))
+    return [*lines, f"{indent}{{out}}[{to}] += {{0}}[{of}]"]
 
-    With as many zeros behind each row as the window is wide, and read as rows one shorter, row k
-    is shifted by k places.
-    """
-    *others, window, count = g.shape
-    if not window:
-        return np.zeros_like(g, shape=(*others[:axis], count - 1, *others[axis:]))
-    size = count + window - 1
-    padded = np.pad(g, [(0, 0)] * (len(others) + 1) + [(0, window)])
-    flat = np.reshape(padded, (*others, window * (size + 1)))
-    shifted = np.reshape(flat[..., : window * size], (*others, window, size))
-    return np.moveaxis(np.sum(shifted, axis=-2), -1, axis)
+
+def _index_text(entries: Sequence[str]) -> str:
+    """The entries of an index, without what is the same without."""
+    first = next(k for k, entry in enumerate(entries) if entry != ":")
+    last = max(k for k, entry in enumerate(entries) if entry != ":")
+    head = ["..."] if first > 1 and last == len(entries) - 1 else entries[:first]
+    return ", ".join([*head, *entries[first : last + 1]])
 
 
 def _windows_axes(types: Sequence[ArrayType], window_shape: Any, axis: tuple[int, ...]) -> str:
@@ -63,7 +87,14 @@ def _windows_axes(types: Sequence[ArrayType], window_shape: Any, axis: tuple[int
     return axes.text_of([letters], [*letters, *"_" * len(window_shape)])
 
 
-windows = defop(
+def _added_axes(
+    types: Sequence[ArrayType], shape: Shape, axis: tuple[int, ...], **params: Any
+) -> str:
+    letters = axes.mixed(axes.letters_of(types[0])[: len(shape)], axis)
+    return axes.text_of([[*letters, *"_" * len(axis)]], letters)
+
+
+windows: Op = defop(
     name="sliding_window_view",
     infer=_windows_type,
     vjp=_overlapped,
@@ -75,6 +106,19 @@ windows = defop(
     elements="spread",
     view="read-only",
     axes=_windows_axes,
+)
+
+
+add_windows: Op = defop(
+    name="add_windows",
+    infer=lambda g, shape, **params: ArrayType(shape, g.dtype),
+    vjp=lambda g, y, v, shape, **params: windows(g, **params),
+    jvp="linear",
+    batch=lambda moved, v, shape, axis, **params: add_windows(
+        v, shape=(v.shape[0], *shape), axis=behind(axis), **params
+    ),
+    statements=_added_lines,
+    axes=_added_axes,
 )
 
 

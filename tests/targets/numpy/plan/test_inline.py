@@ -30,6 +30,22 @@ def planned(graph: Graph) -> list[str]:
     return [node.results[0].name for node in graph.nodes if node in plan.inlined]
 
 
+def test_what_a_statement_reads_in_a_loop_is_computed_before_it() -> None:
+    graph = parsed(
+        "x: f8[3,2]) -> c: f8[4]",
+        "a  f8[3,2] = exp x",
+        "c  f8[4] = add_windows a  shape=(4,) window_shape=(2,) axis=(0,)",
+    )
+    assert inlined(graph) == []
+
+
+def test_what_nothing_reads_may_stand_anywhere() -> None:
+    graph = parsed(
+        "x: f8[3]) -> b: f8[3]", "a  f8[2] = full shape=(2,) fill=0.0 dtype=f8", "b  f8[3] = exp x"
+    )
+    assert inlined(graph) == ["a"]
+
+
 def test_small_single_uses_are_inlined() -> None:
     graph = parsed(
         "x: f8[3]) -> c: f8[3]",

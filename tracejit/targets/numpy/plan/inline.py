@@ -4,9 +4,9 @@ A value is inlined when exactly one statement uses it, once, and it is small or 
 inline_elements an expression costs the same as statements in place, and reads better. A larger one
 is inlined in the statement that follows, where no buffer is updated in place in between. Four kinds
 keep a line of their own: values that the user named, values read from an array that is updated
-before the statement, arrays that are updated, and arrays that are updated in another shape. Views
-of a named value may be repeated: `w.T` twice is two cheap views. So may the zeros that loops begin
-with: each has its own.
+before the statement, arrays that are updated, and arrays that are updated in another shape. So do
+operands that a statement of several lines reads in a loop, or twice. Views of a named value may be
+repeated: `w.T` twice is two cheap views. So may the zeros that loops begin with: each has its own.
 """
 
 from __future__ import annotations
@@ -60,9 +60,23 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
             is_chosen = uses[value] == 1 and (
                 node.op.view_of is not None or _is_small(node) or _ends_line(node, user[value])
             )
-        if is_chosen and _operations(node, inlined) <= costs().expression_operations:
+        is_chosen = is_chosen and _operations(node, inlined) <= costs().expression_operations
+        if is_chosen and (node.op.view_of is not None or _is_read_once(value, user.get(value))):
             inlined.add(node)
     return inlined
+
+
+def _is_read_once(value: Value, user: Node | None) -> bool:
+    """Return whether the statement of `user`, if it has one, reads `value` in one place, and in no
+    loop."""
+    if user is None or user.op.statements is None:
+        return True
+    lines = user.op.statement_lines([one.type for one in user.operands], user.params)
+    place = f"{{{user.operands.index(value)}}}"
+    reading = [line for line in lines if place in line]
+    return sum(line.count(place) for line in lines) < 2 and not any(
+        line.startswith(" ") for line in reading
+    )
 
 
 def _is_updated(node: Node, user: Node) -> bool:
