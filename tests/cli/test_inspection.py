@@ -121,7 +121,15 @@ def test_show_where_the_function_raises(run, train):
     assert "/tracejit/" not in err
 
 
-@pytest.mark.parametrize("option", ["--graph", "--profile"])
+@pytest.mark.parametrize("kind", [[], ["--forward"]])
+def test_show_readable(run, train, kind):
+    code, out, err = run("show", "train:loss", "--spec", SPEC, "--readable", *kind)
+    assert (code, err) == (0, "importing train\n")
+    assert "    readable     in the benchmarks of tracejit" in out
+    assert ("return value, backward(residuals)" in out) == (not kind)
+
+
+@pytest.mark.parametrize("option", ["--graph", "--profile", "--readable"])
 def test_a_kernel_of_the_cache_is_text_alone(run, kernels, option):
     code, _, err = run("show", kernels[0].name, option)
     assert code == 2 and f"{option} needs a function" in err

@@ -71,6 +71,11 @@ def options_of(f: Any) -> Options:
     return f.options if isinstance(f, Function) else Options()
 
 
+def with_options(f: Function[P, R], **options: Any) -> Function[P, R]:
+    """The same function with these options."""
+    return Function(f.python, f.request, f.options._replace(**options), f.form)
+
+
 def dynamic_options_of(f: Any) -> Options:
     """The options of a compiled function without what they say of its parameters."""
     return options_of(f)._replace(static_argnums=(), static_argnames=(), input_signature=None)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from tracejit.api.derived import with_options
 from tracejit.api.gradients import value_and_grad
 from tracejit.cache.key import key_of
 from tracejit.cli.arguments_made import arguments_for
@@ -41,6 +42,7 @@ def add(commands: Any) -> None:
         'tracejit show train:loss --spec "w=f8[3], x=f8[10,3]"\n'
         "tracejit show train.py:loss --spec ... --html loss.html\n"
         "tracejit show train:loss --spec ... --wrt w,b --profile\n"
+        "tracejit show train:loss --spec ... --readable\n"
         "tracejit show loss\n"
         "tracejit show 3f9a1c07 | less",
     )
@@ -48,6 +50,9 @@ def add(commands: Any) -> None:
     add_spec(show)
     show.add_argument("--wrt", metavar="ARGS", help=WRT_HELP)
     show.add_argument("--forward", action="store_true", help="only the value, no gradient")
+    show.add_argument(
+        "--readable", action="store_true", help="without rewrites that save less than 5 %%"
+    )
     show.add_argument("--graph", action="store_true", help="the recorded graph instead of code")
     show.add_argument(
         "--profile", action="store_true", help="run it on random arrays; time and bytes by line"
@@ -88,9 +93,10 @@ def _shown_stored(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Print a kernel of the cache, or answer it for JSON."""
     there = store()
     name = find(there, word)
-    if arguments.graph or arguments.profile or arguments.html:
-        option = "--graph" if arguments.graph else "--profile" if arguments.profile else "--html"
-        raise Refusal(f"{option} needs a function: the cache holds text. Give MODULE:FUNCTION.")
+    for option in ("graph", "profile", "html", "readable"):
+        if getattr(arguments, option):
+            problem = f"--{option} needs a function: the cache holds text. Give MODULE:FUNCTION."
+            raise Refusal(problem)
     source = there.read(name)
     if not arguments.json:
         _print_code(source)
@@ -102,6 +108,8 @@ def _shown_stored(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
 def _shown_function(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Print a function and its kernels, write its page, or answer them for JSON."""
     f = load_target(word)
+    if arguments.readable:
+        f = with_options(f, readable=True)
     given = _given(f, arguments, f"show {word}")
     made: Any = recorded(f, given, arguments)
     code = user_code(f)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,6 +39,7 @@ from tracejit.support.garbage import collection_paused
 from tracejit.support.imports import import_module
 from tracejit.support.options import Options
 from tracejit.support.progress import stage
+from tracejit.support.readable import FIGURES, readable_figures
 from tracejit.targets.numpy.text.module import Module
 from tracejit.text.header import ungrouped
 from tracejit.text.marks import marking
@@ -56,10 +58,13 @@ class MadeFrom(NamedTuple):
     recorded: pipeline.Recorded
     exact: bool
     memory_budget: int | None
+    readable: bool
 
     def generate(self, key: str) -> Module:
         """The module of this content key."""
-        return pipeline.generate(self.recorded, key, self.exact, self.memory_budget)
+        given = self.recorded, key, self.exact, self.memory_budget, self.readable
+        with readable_figures() if self.readable else nullcontext():
+            return pipeline.generate(*given)
 
 
 class Kernel:
@@ -418,11 +423,13 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
     written = f"exact={exact}"
     if memory_budget is not None and recorded.seed is not None:
         written += f" memory_budget={memory_budget}"
+    if options.readable:
+        written += f" readable={FIGURES}"
     key = pipeline.key_of(recorded, written)
     name = pipeline.name_of(recorded, key)
     store = Store(default_path() if options.cache else None)
     module = store.get(name, key)
-    made_from = MadeFrom(recorded, exact, memory_budget)
+    made_from = MadeFrom(recorded, exact, memory_budget, options.readable)
     is_cached = module is not None
     if module is None:
         try:

@@ -185,10 +185,15 @@ def optimise_bodies(graph: Graph, exact: bool = False) -> Graph:
 
 
 def generate(
-    recorded: Recorded, key: str, exact: bool = False, memory_budget: int | None = None
+    recorded: Recorded,
+    key: str,
+    exact: bool = False,
+    memory_budget: int | None = None,
+    is_readable: bool = False,
 ) -> Module:
     """The module of a recorded function; with `exact` every bit is NumPy's. Backward has at most
-    `memory_budget` bytes of forward's values at once, as far as that is possible."""
+    `memory_budget` bytes of forward's values at once, as far as that is possible. The head says
+    what a text costs that `is_readable`."""
     with stage("optimising", recorded.graph.name):
         graph = optimise(recorded.graph, exact)
     counts = recorded.trace_outputs
@@ -237,6 +242,7 @@ def generate(
         len(recorded.trace_outputs),
         graph.sizes,
         memory,
+        is_readable,
     )
     tiles = [tile_body(loop) for loop in tiling.loops]
     module = render(facts, bodies, halves, tiles, tiling.is_for_one_blas_thread, not exact)

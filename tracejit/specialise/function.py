@@ -97,6 +97,7 @@ class Function(Generic[P, R_co]):
         self.recipe: Recipe | None = None
         self._callee = callee = Callee(python, request, options, form)
         self.name = callee.name
+        self.form = callee.form
         self.is_derived = callee.form is not Form.PLAIN
         self._table = table = KernelTable()
         history = History(callee.name, table, is_held, callee.findings)

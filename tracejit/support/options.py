@@ -41,6 +41,9 @@ class Options(NamedTuple):
     recycle : bool, default False
         If True, use large result arrays (32 MiB or more) again in a later call, after no Python
         object holds them. Keep no raw pointers to results.
+    readable : bool, default False
+        If True, make no rewrite that makes the generated code longer and saves less than 5 % of the
+        time. The head of each module says what that costs.
     freeze : bool, default False
         If True, make arrays that the function reads from outside read-only instead of comparing
         them at each call. Views that were made before can still be written to.
@@ -66,6 +69,7 @@ class Options(NamedTuple):
     threads: int | None = None
     memory_budget: int | None = None
     recycle: bool = False
+    readable: bool = False
     freeze: bool = False
 
 
@@ -85,7 +89,7 @@ def is_count(given: Any) -> bool:
     return type(given) is int and given > 0
 
 
-FLAGS = ("cache", "exact", "recycle", "freeze")
+FLAGS = ("cache", "exact", "recycle", "readable", "freeze")
 
 
 def misfit(options: dict[str, Any]) -> tuple[str, str] | None:

@@ -100,4 +100,5 @@ class FunctionOptions(TypedDict, total=False):
     threads: int | None
     memory_budget: int | None
     recycle: bool
+    readable: bool
     freeze: bool

@@ -11,6 +11,7 @@ from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Value
 from tracejit.ir.location import Origin
 from tracejit.ir.sizes import Sizes
+from tracejit.support.readable import COST
 from tracejit.support.words import printable
 from tracejit.text.lines import WIDTH, filled
 
@@ -37,6 +38,7 @@ class Facts(NamedTuple):
     `residuals` what forward keeps; both are None where there is no gradient. `made_for` names the
     versions that the text depends on. `traces` is the number of recorded traces, 0 where
     nothing was decided. `sizes` are the free dimensions. `memory` describes that of backward.
+    `is_readable` if rewrites are left out for the sake of the text.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Facts(NamedTuple):
     traces: int = 0
     sizes: Sizes | None = None
     memory: MemoryUse | None = None
+    is_readable: bool = False
 
 
 def header(facts: Facts, names: Mapping[Value, str]) -> str:
@@ -84,6 +87,8 @@ def header(facts: Facts, names: Mapping[Value, str]) -> str:
     if facts.traces:
         taken = "1 recorded" if facts.traces == 1 else f"{facts.traces} recorded"
         lines += entry_lines("traces", f"{taken}; any other raises BranchNotRecorded".split(" "))
+    if facts.is_readable:
+        lines += entry_lines("readable", COST.split(" "))
     lines += entry_lines("key", [facts.key])
     lines += entry_lines("made for", [facts.made_for])
     return "\n".join(lines) + "\n"
