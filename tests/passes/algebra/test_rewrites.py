@@ -261,6 +261,18 @@ EXAMPLES = {
         )
         for columns in (False, True)
     },
+    "a product on zeros": Example(
+        lambda x, y: np.zeros((3, 12), x.dtype) + x @ y, [(3, 4), (4, 12)], "dot_matrix"
+    ),
+    "zeros under a product": Example(
+        lambda x, y: x @ y + np.zeros(12, x.dtype), [(12, 12), (12,)], "dot_vector"
+    ),
+    "a product on negative zeros": Example(
+        lambda x, y: np.full((3, 12), -0.0, x.dtype) + x @ y, [(3, 4), (4, 12)], "dot_matrix add"
+    ),
+    "a product that is spread on zeros": Example(
+        lambda x, y: np.zeros((2, 12), x.dtype) + x @ y, [(12, 12), (12,)], "dot_vector add"
+    ),
     "a product": Example(lambda x, y: x @ y, [(3, 4), (4, 12)], "dot_matrix"),
     "a product with a vector": Example(lambda x, y: x @ y, [(12, 12), (12,)], "dot_vector"),
     "a product of a vector": Example(lambda x, y: x @ y, [(12,), (12, 12)], "vector_dot"),
@@ -282,6 +294,7 @@ LEFT_ALONE = {
     "the root of one number": (lambda x: np.sum(x) ** 0.5, X),
     "a high power": (lambda x: x**9, X),
     "one over a high power": (lambda x: x**-5, X),
+    "a sum on zeros": (lambda x: np.zeros(144) + np.exp(x), X),
     "another power": (lambda x: x**1.7, X),
     "a power of a difference": (lambda x: (np.exp(x) - 2.0) ** 1.5, X),
     "a power of a sum with less than zero": (lambda x: (x * x - -0.0 + -1.0) ** 1.5, X),

@@ -14,7 +14,7 @@ import numpy as np
 from tracejit.ir.graph import Constant, Value
 from tracejit.ir.types import FLOATING
 from tracejit.ops.base.infer import normalize_axes
-from tracejit.ops.base.op import OPS
+from tracejit.ops.base.op import OPS, WITH_MATRICES
 from tracejit.ops.indexing.index_text import is_added_flat
 from tracejit.ops.linalg.triangles import pays_in_blocks
 from tracejit.passes.algebra.ranges import is_nonnegative
@@ -53,6 +53,15 @@ def is_no_view(match: Match) -> bool:
     and the schedule copies what leaves the graph or is updated in place."""
     node = match["x"].node
     return node is None or node.op.view_of is None
+
+
+def is_product_on_zeros(match: Match) -> bool:
+    """p is a product of matrices, a sum that is -0.0 hardly ever, and the other a constant 0.0."""
+    zeros, made = match["zeros"], match["p"].node
+    is_product = made is not None and made.op.product in WITH_MATRICES
+    if not is_product or not isinstance(zeros, Constant):
+        return False
+    return not np.asarray(zeros.data).tobytes().strip(b"\0")
 
 
 def is_finite(match: Match) -> bool:

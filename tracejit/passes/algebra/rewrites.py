@@ -121,6 +121,9 @@ STRENGTH = (
         )
     ),
     Pattern("copy(x)", "x", "bits", [given.is_no_view]),
+    # A loop that adds products begins with zeros.
+    Pattern("zeros + p", "p", "bits but for the sign of a zero",
+            [given.real("p"), given.alike("p"), given.is_product_on_zeros]),
     Pattern("pow_to(x, exponent=0.5)", "sqrt(x)", "bits", [given.real("x"), given.is_array]),
     Pattern("square(x)", "x * x", "bits", [given.real("x")]),
     Pattern("reciprocal(x)", "1.0 / x", "bits", [given.real("x")]),
