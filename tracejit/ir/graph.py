@@ -434,18 +434,21 @@ class Graph:
                 names.give(value, own)
             for temporary in temporaries:
                 assert temporary.node is not None
-                names.give(temporary, temporary.node.op.name, numbered=True)
+                names.give_word(temporary)
         for constant in self.constants():
             names.give(constant, constant.label or "c", numbered=not constant.label)
 
     def complete_names(self) -> None:
         """Name the values that a pass has added: after their base, else after their op."""
-        unnamed = [(n, value) for n in self.nodes for value in n.results if not value.name]
+        unnamed = [value for node in self.nodes for value in node.results if not value.name]
         if not unnamed:
             return
         names = ValueNames({value.name for value in self.values()})
-        for node, value in unnamed:
-            names.give(value, value.base or node.op.name, numbered=True)
+        for value in unnamed:
+            if value.base:
+                names.give(value, value.base, numbered=True)
+            else:
+                names.give_word(value)
 
     def __repr__(self) -> str:
         return f"<graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes>"

@@ -26,6 +26,27 @@ class ValueNames:
             numbered = False
         self.taken.add(value.name)
 
+    def give_word(self, value: Any) -> None:
+        """Name `value` after what it is a view of, or after its op with a number."""
+        word = word_for(value.node)
+        self.give(value, word, numbered=word == value.node.op.name)
+
+
+def word_for(node: Any) -> str:
+    """The word for a value that has no name: of a view of an array with a name after that, `w_T`
+    for `w.T` and `p_0` for `p[0]`, else the op."""
+    op = node.op
+    word: str = op.name
+    shown = node.operands[op.view_of] if op.view_of is not None else node.results[0]
+    base = "" if shown.node is not None and shown.base == shown.node.op.name else shown.base
+    if op.name == "transpose" and base:
+        word = f"{base}_T"
+    elif op.name == "getitem" and base and len(node.operands) == 1:
+        index = node.params["index"]
+        if len(index) == 1 and type(index[0]) is int and index[0] >= 0:
+            word = f"{base}_{index[0]}"
+    return word
+
 
 def own_base(value: Any, is_output: bool) -> str:
     """The base a value has by itself: the user's name, a derived name, or `out`."""

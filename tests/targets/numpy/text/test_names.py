@@ -6,6 +6,7 @@ import builtins
 import keyword
 import time
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -243,3 +244,15 @@ def test_text_that_may_end_a_line_is_not_written(letter: str) -> None:
     check_text("x = 1\n# é\n")
     with pytest.raises(GraphError, match="is not written"):
         check_text(f"x = 1\n# a{letter}b\n")
+
+
+def test_views_without_a_name_are_called_after_their_array() -> None:
+    def flow(p: Any, w: Any, x: Any) -> Any:
+        for _ in range(20):
+            x = np.tanh(x @ w.T) * p[1] - p[0] * x
+        return np.sum(x)
+
+    both = tj.value_and_grad(tj.function(flow, cache=False), (0, 1, 2))
+    text = both.kernel(np.ones(2), np.ones((3, 3)), np.ones((4, 3))).source
+    assert "p_0 = p[0]" in text and "p_1 = p[1]" in text
+    assert "w_T = w.T" in text and "getitem_" not in text and "transpose" not in text
