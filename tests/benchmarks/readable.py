@@ -1,12 +1,13 @@
 """Readable text: what each rewrite adds to the text, and the time that it saves.
 
-    OPENBLAS_NUM_THREADS=1 python -m tests.benchmarks.readable [--write]
+    OPENBLAS_NUM_THREADS=1 python -m tests.benchmarks.readable [--only NAME[,NAME]] [--write]
+        [--seconds S]
 
 Every program of `everyday` and every workload of tests/benchmarks is compiled as usual and without
 one rewrite, whose text then differs or not. Where it does, both kernels take turns, on one thread:
 the time is that of the thread, which other processes disturb least. Tiles have their threads, and
-the time is that of the clock. Last, all is compiled as usual and with `readable=True`. `--write`
-records the medians in tests/benchmarks/readable.json.
+the time is that of the clock. "readable" is all with `readable=True`. `--write` records the medians
+in tests/benchmarks/readable.json; `--only` leaves the others there as they are.
 
 A rewrite that makes the text longer is for readable kernels, too, if it saves `LEAST_SAVED` of the
 time: tracejit/support/readable.py lists the others.
@@ -20,7 +21,7 @@ import os
 import statistics
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,8 +41,8 @@ LEAST_SAVED = 0.05
 LONGER = 1.01
 """A rewrite makes the text longer if it has so many times the characters."""
 MOST_ELEMENTS = 3_000_000
-SECONDS = 0.3
-TURN = 1e-3  # seconds of a turn, at least
+SECONDS = 0.3  # seconds for each program, by turns ...
+TURN = 1e-3  # ... of so many at least
 KEPT: dict[str, dict[str, Any]] = {
     "tiles": {"tiled_bytes": NEVER, "left_to_tiles_bytes": NEVER},
     "flat slices": {"least_flat_slice": NEVER},
@@ -62,6 +63,7 @@ PASSES = (
     "fold_constants",
 )  # fmt: skip
 WITH_THREADS = ("tiles",)
+NAMES = (*LEFT_OUT, *KEPT, *PASSES, "readable")
 
 
 class Text(NamedTuple):
@@ -116,7 +118,7 @@ def programs() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
 
 
 def ratio_of_times(
-    usual: Any, other: Any, arguments: tuple[Any, ...], clock: Callable[[], float]
+    usual: Any, other: Any, arguments: tuple[Any, ...], clock: Callable[[], float], seconds: float
 ) -> float:
     """The time of `other` against that of `usual`: of each the lower quartile."""
 
@@ -131,7 +133,7 @@ def ratio_of_times(
         turn(function, 2)
     calls = max(1, int(TURN / max(turn(usual, 1), 1e-7)))
     taken: tuple[list[float], list[float]] = [], []
-    end = time.perf_counter() + SECONDS
+    end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(taken[0]) < 10:
         for place in (0, 1, 1, 0):
             taken[place].append(turn(functions[place], calls))
@@ -139,73 +141,72 @@ def ratio_of_times(
     return most / least
 
 
-def compared(usual: Any, other: Any, arguments: tuple[Any, ...], name: str) -> Ratios | None:
-    """What becomes of a program; None where its text is the same."""
+def compared(
+    compiled: Callable[..., Any], arguments: tuple[Any, ...], name: str, seconds: float
+) -> Ratios | None:
+    """What becomes of a program without a rewrite; None where its text is the same."""
+    has_threads = name in WITH_THREADS
+    options = {} if has_threads else {"threads": 1}
+    usual = compiled(**options)
+    usual(*arguments)
+    if name == "readable":
+        other = compiled(**options, readable=True)
+        other(*arguments)
+    else:
+        with without(name):
+            other = compiled(**options)
+            other(*arguments)
     before, after = (str(one.kernel(*arguments).source) for one in (usual, other))
-    one, two = Text.of(before), Text.of(after)
     if before.split('"""', 2)[2].rpartition("#")[0] == after.split('"""', 2)[2].rpartition("#")[0]:
         return None
-    clock = time.perf_counter if name in WITH_THREADS else time.thread_time
-    times = ratio_of_times(usual, other, arguments, clock)
+    clock = time.perf_counter if has_threads else time.thread_time
+    times = ratio_of_times(usual, other, arguments, clock, seconds)
+    one, two = Text.of(before), Text.of(after)
     return Ratios(times, two.lines / one.lines, two.characters / one.characters)
 
 
-def measured() -> dict[str, Any]:
-    """The record: of each rewrite the medians without it, and of readable kernels the range."""
-    rewrites = (*LEFT_OUT, *KEPT, *PASSES)
-    found: dict[str, list[Ratios]] = {name: [] for name in (*rewrites, "readable")}
+def measured(names: Sequence[str], seconds: float) -> dict[str, dict[str, float]]:
+    """The medians without each rewrite, and the range of the times."""
+    found: dict[str, list[Ratios]] = {name: [] for name in names}
     for program, compiled, arguments in programs():
-        usual = compiled(threads=1)
-        usual(*arguments)
-        for name in rewrites:
-            options = {} if name in WITH_THREADS else {"threads": 1}
-            before = usual
-            if name in WITH_THREADS:
-                before = compiled()
-                before(*arguments)
-            with without(name):
-                ratios = compared(before, compiled(**options), arguments, name)
-            found[name] += [] if ratios is None else [ratios]
-        ratios = compared(usual, compiled(threads=1, readable=True), arguments, "readable")
-        assert ratios is not None, program
-        found["readable"].append(ratios)
-        print(f"{program:24s} readable {ratios.time:.3f} of the time", flush=True)
-    readable = found.pop("readable")
-    times = [ratios.time for ratios in readable]
-    return {
-        "rewrites": {name: _medians(ratios) for name, ratios in found.items() if ratios},
-        "readable": {
-            **_medians(readable),
-            "least": _rounded(min(times)),
-            "most": _rounded(max(times)),
-        },
-    }
+        for name in names:
+            ratios = compared(compiled, arguments, name, seconds)
+            if ratios is not None:
+                found[name].append(ratios)
+                print(f"{program:24s} {name:32s} {ratios.time:.3f} of the time", flush=True)
+    return {name: _medians(ratios) for name, ratios in found.items() if ratios}
 
 
 def _rounded(number: float) -> float:
     return round(number, 3)
 
 
-def _medians(ratios: list[Ratios]) -> dict[str, float]:
+def _medians(ratios: Sequence[Ratios]) -> dict[str, float]:
     medians = {
         field: _rounded(statistics.median(values))
         for field, values in zip(Ratios._fields, zip(*ratios, strict=True), strict=True)
     }
-    return {"programs": len(ratios), **medians}
+    times = [one.time for one in ratios]
+    extremes = {"least": _rounded(min(times)), "most": _rounded(max(times))}
+    return {"programs": len(ratios), **medians, **extremes}
 
 
 def main() -> None:
     """Measure, print, and record where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(NAMES), help="names of rewrites, or readable")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each program")
     parser.add_argument("--write", action="store_true", help="record in readable.json")
-    arguments = parser.parse_args()
+    given = parser.parse_args()
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
         raise SystemExit("set OPENBLAS_NUM_THREADS=1: the threads of the BLAS wait by spinning")
     warnings.simplefilter("ignore")
-    record = measured()
-    for name, ratios in (*record["rewrites"].items(), ("readable", record["readable"])):
+    found = measured(given.only.split(","), given.seconds)
+    for name, ratios in found.items():
         print(f"{name:32s}", *[f"{field} {value}" for field, value in ratios.items()])
-    if arguments.write:
+    if given.write:
+        known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+        record = {name: {**known, **found}[name] for name in NAMES if name in {**known, **found}}
         RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

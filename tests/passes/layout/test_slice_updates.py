@@ -263,3 +263,23 @@ def test_a_gradient_by_elements_assigns_them() -> None:
     text = tj.value_and_grad(loss).kernel(np.ones(3)).source
     assert "p_bar[1] = " in text
     assert "] += " not in text
+
+
+@pytest.mark.parametrize(
+    ("loss", "is_stacked"),
+    [
+        (lambda x: x[0] * np.exp(x[1]) + np.sin(x[2]), True),
+        (lambda x: x[0] * np.exp(x[1]) + np.sin(x[0] + x[2]), True),
+        (lambda x: x[0] * np.exp(x[1]), False),
+        (lambda x: x[0] * np.sum(x[1:] ** 2), False),
+    ],
+)
+def test_numbers_of_a_readable_gradient_are_put_together(loss: Any, is_stacked: bool) -> None:
+    x = np.array([0.1, 0.2, 0.3])
+    usual, readable = (
+        tj.value_and_grad(tj.function(loss, cache=False, readable=is_readable))
+        for is_readable in (False, True)
+    )
+    np.testing.assert_allclose(readable(x)[1], usual(x)[1], rtol=1e-15)
+    assert ("= array((" in readable.kernel(x).source) == is_stacked
+    assert "= array((" not in usual.kernel(x).source

@@ -30,7 +30,7 @@ graph f(x: f8[9], c: f8[7]) -> z: f8[9]
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +56,7 @@ def update_slices(graph: Graph) -> Graph:
     what is written into zeros written there."""
     updates = _Search(graph).updates()
     if not updates:
-        return write_into_zeros(graph)
+        return stack_numbers(write_into_zeros(graph))
     changes = {node: _change(update) for node, update in updates.items()}
     known: dict[Value, Value] = {}
 
@@ -66,7 +66,7 @@ def update_slices(graph: Graph) -> Graph:
             return None
         return (_updated(new, node, updates[node], changes[node], known),)
 
-    return write_into_zeros(rebuild(graph, rewrite))
+    return stack_numbers(write_into_zeros(rebuild(graph, rewrite)))
 
 
 def write_into_zeros(graph: Graph) -> Graph:
@@ -123,6 +123,64 @@ def write_into_zeros(graph: Graph) -> Graph:
         return (emit(new, node, "set_item", operands, index=index, unique=True),)
 
     return rebuild(graph, rewrite)
+
+
+def stack_numbers(graph: Graph) -> Graph:
+    '''`graph` with few numbers that are written into zeros one by one as an array of them.
+
+    >>> from tracejit.ir.printer import parse_graph, print_graph
+    >>> from tracejit.ops.base.op import OPS
+    >>> from tracejit.passes.framework.dce import drop_dead
+    >>> from tracejit.support.cost_model import assuming
+    >>> graph = parse_graph("""graph f(a: f8, b: f8) -> z: f8[2]
+    ...   z_1  f8[2] = put_slice a  shape=(2,) index=(1,)
+    ...   z    f8[2] = set_item z_1 b  index=(0,) unique=True
+    ... """, OPS)
+    >>> with assuming(most_stacked_numbers=2):
+    ...     print(print_graph(drop_dead(stack_numbers(graph))), end="")
+    graph f(a: f8, b: f8) -> z: f8[2]
+      z  f8[2] = stack b a  axis=0
+    '''
+    if not costs().most_stacked_numbers:
+        return graph
+    uses = readers_of(graph)
+    found = {node: numbers for node in graph.nodes if (numbers := _numbers_in(node, uses))}
+    if not found:
+        return graph
+    known: dict[Value, Value] = {}
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        known.update(zip(node.operands, operands, strict=True))
+        if node not in found:
+            return None
+        return (emit(new, node, "stack", tuple(known[one] for one in found[node]), axis=0),)
+
+    return rebuild(graph, rewrite)
+
+
+def _numbers_in(node: Node, uses: Mapping[Value, int]) -> list[Value]:
+    """The numbers that an array is written from, where `node` writes the last of them."""
+    whole, numbers = node.results[0], dict[Any, Value]()
+    made: Node | None = node
+    while made is not None and made.op.name in ("set_item", "put_slice"):
+        *before, number = made.operands
+        index = made.params["index"]
+        is_number = number.type.form == "scalar" and number.type.dtype == whole.type.dtype
+        if len(before) > 1 or len(index) != 1 or type(index[0]) is not int or not is_number:
+            return []
+        if index[0] in numbers:
+            return []
+        numbers[index[0]] = number
+        if not before:
+            break
+        if uses[before[0]] != 1 or made.segment != node.segment or made.region != node.region:
+            return []
+        made = before[0].node
+    size = len(numbers)
+    is_all = whole.type.shape == (size,) and numbers.keys() == set(range(size))
+    if made is None or made.op.name != "put_slice" or not is_all:
+        return []
+    return [numbers[k] for k in range(size)] if 1 < size <= costs().most_stacked_numbers else []
 
 
 def _reach_of(index: Sequence[Any], shape: Sequence[Any]) -> Area | None:
