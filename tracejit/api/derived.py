@@ -37,7 +37,7 @@ from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import Recording, current_recording
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.recording.unwritten import settle_unwritten
-from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.recording.variable import read_argument, read_leaf
 from tracejit.trace.rerolling.rerolling import reroll
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import (
@@ -140,7 +140,7 @@ class Sources:
         self.f = f
         self.request = request
         arguments = bind_arguments(self.signature, self.name, args, kwargs)
-        arguments = {name: map_tree(read_leaf, value) for name, value in arguments.items()}
+        arguments = {name: map_tree(read_argument, value) for name, value in arguments.items()}
         flat = {name: flatten(value) for name, value in arguments.items()}
         leaves = [leaf for leaves, _ in flat.values() for leaf in leaves]
         labels = [name for name, (leaves, _) in flat.items() for _ in leaves]

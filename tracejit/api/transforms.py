@@ -29,7 +29,7 @@ from tracejit.support.errors import RuleTypeError, fail
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import current_recording
 from tracejit.trace.recording.recorder import Recorder
-from tracejit.trace.recording.variable import Variable, read_leaf
+from tracejit.trace.recording.variable import Variable, read_argument, read_leaf
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import Structure, flatten, leaves_like, unflatten
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
@@ -244,7 +244,7 @@ def _snapshot(leaf: Any) -> Any:
     """A leaf that does not change any more."""
     if type(leaf) is Variable and current_recording() is None and not EAGER.is_watched:
         return leaf.numpy()
-    leaf = read_leaf(leaf)
+    leaf = read_argument(leaf)
     if type(leaf) is np.ndarray:
         return leaf.copy()
     return Tensor(leaf._value, leaf._recording) if type(leaf) in TENSORS else leaf

@@ -43,7 +43,7 @@ from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.recorded_matrix import RecordedMatrix, apart
 from tracejit.trace.recording.reruns import GivenUp
 from tracejit.trace.recording.unwritten import settle_unwritten
-from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.recording.variable import read_argument, read_leaf
 from tracejit.trace.rerolling.rerolling import reroll
 from tracejit.trace.source.refusals import none_caught
 from tracejit.trace.structure.trees import LEAF, flatten, map_tree
@@ -162,7 +162,7 @@ class Callee:
         """The leaves of a call with these arguments, and the names of what paths cannot spell.
         Variables are read, and sparse matrices taken apart, where a gradient is taken by them."""
         if self.request.transform:
-            arguments = {name: map_tree(read_leaf, value) for name, value in arguments.items()}
+            arguments = {name: map_tree(read_argument, value) for name, value in arguments.items()}
             chosen = selected(self.request, self.signature, arguments, self.name)
             found = {id(leaf): apart(leaf) for _, one in chosen for leaf in flatten(one)[0]}
             if any(type(one) is RecordedMatrix for one in found.values()):

@@ -188,3 +188,29 @@ def test_a_mask_that_is_known_selects_as_ever() -> None:
     assert tj.function(lambda x: x[known])(X).tolist() == X[known].tolist()
     t = tj.constant(X)
     assert t[t > 0].numpy().tolist() == X[X > 0].tolist()
+
+
+def test_transforms_take_what_a_mask_selects() -> None:
+    def power(p: Any, t: Any) -> Any:
+        return np.sum(p * t**2)
+
+    def total(p: Any, t: Any, mask: Any) -> Any:
+        some = t[mask]
+        pulled = tj.vjp(power, p, some)[1](1.0)[1]
+        return np.sum(pulled) + np.sum(tj.grad(power, 1)(p, some)) + np.sum(np.sort(some))
+
+    found = tj.value_and_grad(total)(2.0, np.arange(3.0), np.array([True, False, True]))
+    np.testing.assert_allclose(found, (18.0, 8.0))
+
+
+def test_scipy_takes_what_a_mask_selects() -> None:
+    stats = pytest.importorskip("tracejit.scipy.stats")
+
+    @tj.function
+    def likelihood(x: Any, mask: Any) -> Any:
+        return np.sum(stats.norm.logpdf(x[mask], loc=0.0, scale=1.0))
+
+    x = np.array([0.0, 5.0, 1.0])
+    for mask in (np.array([True, False, True]), np.array([True, True, False])):
+        wanted = np.sum(-0.5 * x[mask] ** 2 - 0.5 * np.log(2.0 * np.pi))
+        np.testing.assert_allclose(likelihood(x, mask), wanted)

@@ -509,6 +509,11 @@ def read_leaf(leaf: Any) -> Any:
     return leaf.read_value() if type(leaf) is Variable else leaf
 
 
+def read_argument(leaf: Any) -> Any:
+    """The same of an argument of a transform, and what a mask selects as an array."""
+    return leaf.__tracejit_read__() if hasattr(type(leaf), "__tracejit_read__") else leaf
+
+
 def _read(values: Any) -> Any:
     """`values` with every Variable in it read."""
     return map_tree(read_leaf, values)

@@ -19,6 +19,7 @@ import numpy as np
 from tracejit.support.errors import fail
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import DEEPEST, MAPPINGS, SEQUENCES, flatten, keys_of
+from tracejit.trace.tensor.selected import Selected
 
 NUMPY: list[Callable[[Any], Any]] = []
 """Finders of what stands for a function of NumPy's, or None."""
@@ -29,7 +30,8 @@ PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), np.ndarray
 
 
 def recorded_argument(*args: Any) -> Any:
-    """The first Tensor or Variable among `args` and in their containers; None without."""
+    """The first Tensor or Variable, or what a mask selects of one, among `args` and in their
+    containers; None without."""
     if PLAIN.issuperset(map(type, args)):
         return None
     waiting: list[Iterable[Any]] = [args]
@@ -39,7 +41,7 @@ def recorded_argument(*args: Any) -> Any:
             kind = type(value)
             if kind in PLAIN:
                 continue
-            if hasattr(kind, "__tracejit_record__"):
+            if kind is Selected or hasattr(kind, "__tracejit_record__"):
                 return value
             if hasattr(kind, "__tracejit_sparse__"):
                 return value.operands[0]

@@ -91,8 +91,10 @@ class Selected:
                 return Selected(np.where(*parts), self.mask)
         elif function in REDUCTIONS and args[0] is self:
             return self._reduced(function, args[1:], kwargs)
-        what = f"np.{function.__name__} of what a mask selects"
-        return function(*_known(args, what), **_known(kwargs, what))
+        what = f"np.{getattr(function, '__name__', function)} of what a mask selects"
+        return self.whole.__array_function__(
+            function, types, _known(args, what), _known(kwargs, what)
+        )
 
     def _reduced(self, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """The sum, or mean, ... of all that is selected."""
