@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from tracejit.autodiff.request.request import (
     Request,
+    floating,
     is_option,
     selected,
     source_of,
@@ -32,7 +33,7 @@ from tracejit.trace.arguments.signature import (
     leaf_names,
     signature_of,
 )
-from tracejit.trace.recording.active import called
+from tracejit.trace.recording.active import OF_TRANSFORM, called
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import Recording, current_recording
 from tracejit.trace.recording.recorder import Recorder
@@ -122,6 +123,7 @@ def name_results(ys: Sequence[Any], structure: Structure) -> None:
 def _looking_like(f: Any, python: Callable[..., Any]) -> Callable[..., Any]:
     made = functools.update_wrapper(python, f, updated=())
     made.__name__ = getattr(f, "__name__", type(f).__name__)
+    vars(made)[OF_TRANSFORM] = "body"
     return made
 
 
@@ -141,6 +143,7 @@ class Sources:
         self.request = request
         arguments = bind_arguments(self.signature, self.name, args, kwargs)
         arguments = {name: map_tree(read_argument, value) for name, value in arguments.items()}
+        arguments = floating(request, self.signature, arguments, self.name)
         flat = {name: flatten(value) for name, value in arguments.items()}
         leaves = [leaf for leaves, _ in flat.values() for leaf in leaves]
         labels = [name for name, (leaves, _) in flat.items() for _ in leaves]
@@ -237,6 +240,7 @@ def remembered(transform: F) -> F:
             return transform(*args, **kwargs)
         return memoised_for(f, key, lambda: transform(*args, **kwargs))
 
+    vars(called)[OF_TRANSFORM] = "transform"
     return called  # type: ignore[return-value]
 
 

@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tracejit.autodiff.request.request import (
     Answer,
     Request,
     derived,
+    floating,
     rebuild,
     selected,
     sources_of,
@@ -21,7 +24,7 @@ from tracejit.runtime.dispatch import Entry, Space
 from tracejit.specialise.arguments import write_back
 from tracejit.specialise.results import apart as fresh
 from tracejit.support.config import setting
-from tracejit.support.errors import TracejitError
+from tracejit.support.errors import TracejitError, UnsupportedError, ValueNeededError
 from tracejit.support.garbage import collection_eased, collection_paused
 from tracejit.support.imports import import_module
 from tracejit.support.options import Options
@@ -29,6 +32,7 @@ from tracejit.support.words import identifier
 from tracejit.trace.arguments.free_dimensions import SeenShapes
 from tracejit.trace.arguments.signature import (
     Call,
+    Leaf,
     bind_arguments,
     call_arguments,
     signature_of,
@@ -105,6 +109,7 @@ class Findings:
         self.walks = False
         self.forks: dict[tuple[int, int], GivenUp] | None = {}
         self.merged = ""
+        self.takes_constants = False
 
 
 class Callee:
@@ -139,6 +144,7 @@ class Callee:
         self.chosen = self.static = static_names(self.signature, numbers, names, self.name)
         self.shapes = SeenShapes(self.name, options.dynamic_shapes is not False)
         self.findings = Findings()
+        self.varying = request if request.transposed else None
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
         if options.input_signature is not None:
@@ -177,6 +183,8 @@ class Callee:
         """Take note of the numbers and sizes in a call with these arguments; return what to make a
         kernel for. Raises ArgumentError for what has labels."""
         call, space = self.take_apart(arguments)
+        if self.findings.takes_constants:
+            call = call._replace(leaves=[self._constant(leaf, call) for leaf in call.leaves])
         if problem := self.refusal(call):
             raise problem
         for leaf in call.leaves:
@@ -202,6 +210,26 @@ class Callee:
                 return labelled(leaf.value, f"argument {leaf.path} of {self.name}", leaf.path)
         return None
 
+    def want_constants(self, error: BaseException) -> bool:
+        """Take the arrays that are not differentiated as they are from now on, after an error of
+        code that wants them themselves; return whether that is new."""
+        refused = isinstance(error, (UnsupportedError, ValueNeededError))
+        is_new = refused and self.varying is not None and not self.findings.takes_constants
+        if is_new:
+            self.findings.takes_constants = True
+            self.want_numbers()
+        return is_new
+
+    def _constant(self, leaf: Leaf, call: Call) -> Leaf:
+        """A leaf of a call by its contents, where it is an array that is not differentiated."""
+        assert self.varying is not None
+        if leaf.name in self._chosen(call, self.varying, "biufc") or leaf.given is not None:
+            return leaf
+        if leaf.role == "scalar":
+            return leaf._replace(role="static", type=None)
+        is_plain = leaf.role == "array" and type(leaf.value) is np.ndarray
+        return leaf.constant() if is_plain else leaf
+
     def want_numbers(self) -> None:
         """Let all numbers be static from now on: the function wants them themselves."""
         self.static |= self.signature.parameters.keys()
@@ -224,17 +252,20 @@ class Callee:
 
     def differentiated(self, call: Call) -> frozenset[str]:
         """The floating leaves that the request differentiates by. Raises GradientError."""
-        if not self.request.transform:
-            return frozenset()
+        return self._chosen(call, self.request) if self.request.transform else frozenset()
+
+    def _chosen(self, call: Call, request: Request, kinds: str = "fc") -> frozenset[str]:
+        """The leaves that a request differentiates by, of these kinds of dtypes."""
         numbers = call.rebuild(range(len(call.leaves)))
-        chosen = selected(self.request, self.signature, numbers, self.name)
+        chosen = selected(request, self.signature, numbers, self.name)
         found = [call.leaves[number] for _, value in chosen for number in flatten(value)[0]]
-        return frozenset(leaf.name for leaf in found if leaf.type and leaf.type.is_inexact)
+        return frozenset(x.name for x in found if x.type and x.type.dtype.kind in kinds)
 
     def record(self, arguments: dict[str, Any], recording: Recording, top: bool = True) -> Answer:
         """Answer the request for arguments some of whose leaves are Tensors of `recording`, at its
         `top` or as a part of it."""
         request, name = self.request, recording.graph.name
+        arguments = floating(request, self.signature, arguments, name)
         if request.transform:
             sources, structures = sources_of(request, self.signature, arguments, name)
         positional, keywords = call_arguments(self.signature, arguments)
@@ -278,6 +309,7 @@ class Callee:
     def run_eagerly(self, arguments: dict[str, Any]) -> Any:
         """Answer the request on eager Tensors among the arguments, by what Python does in this
         call."""
+        arguments = floating(self.request, self.signature, arguments, self.name)
         positional, keywords = call_arguments(self.signature, arguments)
         given = (*positional, *keywords.values())
         with _routed(self.python, given, self.findings.as_written) as python:

@@ -80,6 +80,8 @@ class Function(Generic[P, R_co]):
     <tracejit function energy, 1 kernels>
     """
 
+    __tracejit_parts__ = ("python", "request", "options")
+
     def __init__(
         self,
         python: Callable[P, Any],

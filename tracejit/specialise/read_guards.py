@@ -110,20 +110,33 @@ def guard_of(recorded: RecordedCall, traces: Iterable[Trace]) -> Guards | None:
 def repaired(tree: TraceTree) -> Guards | None:
     """The guard of a kernel that has these traces, once objects that were built anew have taken
     the places of those that were read; None where something that was read is another now."""
-    repair: Any = import_module("tracejit.trace.reads.repair").repaired
     found = []
     for trace in tree.traces:
-        reads = trace.one.reads
-        mended = None if reads is None or reads.fixed is None else repair(*reads)
-        if reads is None or mended is None:
+        moved = moved_reads(trace.one)
+        if moved is None:
             return None
-        found.append((reads, *mended))
+        found.append(moved)
     places: dict[int, AccessPath] = {}
-    for trace, (reads, conditions, own) in zip(tree.traces, found, strict=True):
-        trace.one = trace.one._replace(reads=reads._replace(all=conditions))
+    for trace, (one, own) in zip(tree.traces, found, strict=True):
+        trace.one = one
         places |= own
     tree.move_hidden(places)
-    return _compiled([conditions for _, conditions, _ in found])
+    return guard_of(found[0][0], tree.traces[1:])
+
+
+def moved_reads(
+    one: RecordedCall, pairs: Sequence[tuple[Any, AccessPath]] = ()
+) -> tuple[RecordedCall, dict[int, AccessPath]] | None:
+    """A recording with the conditions that hold now, and the places of objects that have others
+    there now, by the id of the former; None where something that was read is another. `pairs` are
+    objects of another function, each with the place of its own."""
+    repair: Any = import_module("tracejit.trace.reads.repair").repaired
+    reads = one.reads
+    mended = None if reads is None or reads.fixed is None else repair(*reads, pairs)
+    if reads is None or mended is None:
+        return None
+    conditions, places = mended
+    return one._replace(reads=reads._replace(all=conditions)), places
 
 
 def _compiled(found: Sequence[Sequence[Condition]]) -> Guards | None:

@@ -16,6 +16,7 @@ from tracejit.specialise.eager_mode import is_disabled
 from tracejit.specialise.fallback import Fallback, Outcome, apart_from
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.specialise.specialiser import Specialiser
+from tracejit.support.errors import TracejitError
 from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.eager import EAGER
@@ -65,11 +66,17 @@ class SlowPath(NamedTuple):
             return callee.inline(arguments, recording)
         if is_disabled() and self.fallback.is_switched_off():
             return self.fallback.call(args, kwargs)
+        self.specialiser.learn()
         request = self.callee.note(arguments)
         call, tensors = without_tensors(request.call)
         request = request._replace(call=call, before=before or request.before)
         exact = bool(tensors) or EAGER.is_watched
-        found = self.specialiser.in_turn(request, () if exact else tried, exact)
+        try:
+            found = self.specialiser.in_turn(request, () if exact else tried, exact)
+        except TracejitError as error:
+            if exact or not callee.want_constants(error):
+                raise
+            return self.call(args, kwargs, tried, request.before)
         if found is None:
             return MISS
         if tensors or (EAGER.is_watched and found.entry.unwatched is not None):

@@ -21,12 +21,16 @@ from tracejit.specialise.reasons import reason_for
 from tracejit.specialise.strict_mode import is_mistake, is_strict
 from tracejit.specialise.trace_tree import RecordedCall, Trace, TraceTree
 from tracejit.specialise.tracer import Tracer
+from tracejit.specialise.twins import Member, adopted, learn, made_for, note, twins_of
 from tracejit.support.options import Options
 from tracejit.trace.arguments.free_dimensions import RanOnce
 from tracejit.trace.arguments.signature import NUMBERS
 from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.eager import nobody_watches
 from tracejit.trace.recording.mutable_attributes import changes_by_others, others_lend
+
+MOST_CONSTANTS = 8
+"""Recordings of a function for the contents of its arguments. Other contents are for Python."""
 
 
 class Specialiser(NamedTuple):
@@ -43,6 +47,11 @@ class Specialiser(NamedTuple):
     flights: SingleFlight
     checks_purity: bool = False
 
+    def learn(self) -> None:
+        """Know what is known of functions made of the same code, before the first kernel."""
+        if not self.table.compiled:
+            learn(self.callee, self.options)
+
     def in_turn(
         self, request: SpecialisationRequest, seen: Sequence[Any], exact: bool = False
     ) -> CompiledCall | None:
@@ -56,9 +65,12 @@ class Specialiser(NamedTuple):
                 found = self.table.find(request.call, exact)
                 if found is not None:
                     return found
-            mended = self._mended(request, exact) if request.onto is None else None
-            if mended is not None:
-                return mended
+            if request.onto is None:
+                known = self._mended(request, exact) or self._adopted(request, exact)
+                if known is not None:
+                    return known
+                if self.callee.findings.takes_constants and self.table.recordings >= MOST_CONSTANTS:
+                    return self.alone(request) if self.callee.is_transform else None
             if request.onto is not None and self.table.kernel_of(request.onto) is None:
                 request = request._replace(onto=None, forced=())
             return self.specialise(request) if exact else self.generalise(request)
@@ -75,6 +87,27 @@ class Specialiser(NamedTuple):
                 entry = replace(entry, guard=guard, hidden=hidden)
                 made = make_entry(entry, request.space, self.callee.name)
                 return self.table.enter(CompiledCall(entry, one.kernel, made), one.entry)
+        return None
+
+    def _adopted(self, request: SpecialisationRequest, exact: bool) -> CompiledCall | None:
+        """A kernel for the call that was made for a function of the same code."""
+        if self.checks_purity or purity_check.is_on():
+            return None
+        for twin, pairs in twins_of(self.callee, self.options, self.table):
+            for one in twin.table.compiled:
+                objects = [*pairs]
+                entry = made_for(one.entry, request.call, objects)
+                is_new = objects or twin.table is not self.table
+                if entry is None or not is_new or (exact and entry.sizes is not None):
+                    continue
+                entry = adopted(entry, self.callee, objects)
+                if entry is None:
+                    continue
+                self.callee.findings.effects |= twin.callee.findings.effects
+                if twin.table is not self.table and one.kernel in twin.history.reasons:
+                    self.history.add(one.kernel, twin.history.reasons[one.kernel])
+                made = make_entry(entry, request.space, self.callee.name)
+                return self.table.enter(CompiledCall(entry, one.kernel, made))
         return None
 
     def generalise(self, request: SpecialisationRequest) -> CompiledCall:
@@ -188,6 +221,7 @@ class Specialiser(NamedTuple):
             )
             found = CompiledCall(entry, kernel, make_entry(entry, request.space, self.callee.name))
             if lasting:
+                note(Member(self.callee, self.table, self.history), self.options)
                 return self.table.enter(found, None if traces is alone else onto)
         if keep:
             self.table.add(kernel)

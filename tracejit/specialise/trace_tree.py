@@ -7,6 +7,7 @@ on the kernel has that branch, too.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -87,13 +88,18 @@ class Trace:
     a call takes one branch."""
 
     def __init__(self, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> None:
-        """Wrap what was recorded just now; `target` is the function of its kernel that is
-        called."""
+        """Wrap what was recorded; `target` is the function of its kernel that is called."""
         self.one = one
         self._kernel = make, target
         self.stand_alone()
         self._target: Callable[..., Any] | None = None
         self._operation = one.finished.operation(one.recording, self._compute, make)
+
+    def alike(self, one: RecordedCall) -> Trace:
+        """The trace of what another function would have recorded, with the same kernel."""
+        other = copy.copy(self)
+        other.one = one
+        return other
 
     def stand_alone(self) -> None:
         """Be a tree of its own: made again where the sizes of the recording have changed."""
@@ -248,6 +254,19 @@ class TraceTree:
     def hidden(self) -> list[Hidden]:
         """The arguments of the kernel besides the user's, in its order."""
         return list(self._hidden.values())
+
+    def alike(self, ones: Sequence[RecordedCall], places: Mapping[int, AccessPath]) -> TraceTree:
+        """The traces of what another function would have recorded, whose arguments besides the
+        user's are at these places, by the id of what has held them here."""
+        other = copy.copy(self)
+        pairs = zip(self.traces, ones, strict=True)
+        other.traces = [trace.alike(one) for trace, one in pairs]
+        other.mutex = Mutex()
+        keys = {key: id(place.value()) for key, place in places.items()}
+        other.tree = self.tree.copied(keys)
+        other._hidden = {keys.get(key, key): hidden for key, hidden in self._hidden.items()}
+        other.move_hidden(places)
+        return other
 
     def move_hidden(self, places: Mapping[int, AccessPath]) -> None:
         """Read arguments besides the user's at these places from now on, by the id of what has held

@@ -144,6 +144,7 @@ class Tracer:
         captures = captures_of_reads(request.before, findings.attributes, walks)
         if captures is None:
             return self._walked(request)
+        captures.reader.copies_tables = self.options.share
         effects, problem = set(self.effects), None
         try:
             return self._run(request, captures)
@@ -454,7 +455,7 @@ def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> C
 
 def _argument(leaf: Leaf, recording: Recording, request: SpecialisationRequest) -> Any:
     """The argument that the user's function receives for a leaf."""
-    if leaf.role in ("static", "variable") or leaf.name in request.fixed:
+    if leaf.role in ("static", "constant", "variable") or leaf.name in request.fixed:
         return leaf.value
     assert leaf.type is not None
     if leaf.role == "generator":

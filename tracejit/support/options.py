@@ -47,6 +47,10 @@ class Options(NamedTuple):
     freeze : bool, default False
         If True, make arrays that the function reads from outside read-only instead of comparing
         them at each call. Views that were made before can still be written to.
+    share : bool, default False
+        If True, functions made of the same code share kernels, such as a closure that is made anew
+        for each fit. A kernel serves another function where all that was read is the same, but for
+        arrays of its own. The last two functions of a code are kept for it, with their arrays.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class Options(NamedTuple):
     recycle: bool = False
     readable: bool = False
     freeze: bool = False
+    share: bool = False
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
@@ -89,7 +94,7 @@ def is_count(given: Any) -> bool:
     return type(given) is int and given > 0
 
 
-FLAGS = ("cache", "exact", "recycle", "readable", "freeze")
+FLAGS = ("cache", "exact", "recycle", "readable", "freeze", "share")
 
 
 def misfit(options: dict[str, Any]) -> tuple[str, str] | None:

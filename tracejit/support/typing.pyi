@@ -102,3 +102,4 @@ class FunctionOptions(TypedDict, total=False):
     recycle: bool
     readable: bool
     freeze: bool
+    share: bool

@@ -31,6 +31,7 @@ from tracejit.trace.guards.guards import (
     HasDtype,
     HasKeys,
     HasShape,
+    HasTable,
     InOrder,
     Is,
     IsAlive,
@@ -125,6 +126,7 @@ def grown() -> Any:
 CELL = CellType()
 ARRAY = np.arange(6.0).reshape(2, 3)
 SPARSE = pytest.importorskip("scipy.sparse")
+TABLES = pytest.importorskip("pandas")
 MEMO = cached()
 THING, LOOSE = object(), Loose(1)
 
@@ -202,6 +204,25 @@ ROWS: dict[type, list[Rows]] = {
     HasBlocks: [Rows(contents_of(ARRAY.T), [ARRAY.T, ARRAY.copy().T], [ARRAY.T * 2.0])],
     HasBuffer: [
         Rows(contents_of(bytearray(b"ab")), [bytearray(b"ab"), b"ab"], [bytearray(b"ac"), b"abc"])
+    ],
+    HasTable: [
+        Rows(
+            HasTable(TABLES.DataFrame({"a": [1.0, np.nan], "b": [1, 2]})),
+            [TABLES.DataFrame({"a": [1.0, np.nan], "b": [1, 2]})],
+            [
+                TABLES.DataFrame({"a": [1.0, 3.0], "b": [1, 2]}),
+                TABLES.DataFrame({"a": [1.0, np.nan], "b": [1.0, 2.0]}),
+                TABLES.DataFrame({"a": [1.0, np.nan], "c": [1, 2]}),
+                TABLES.DataFrame({"a": [1.0, np.nan], "b": [1, 2]}, index=[0, 5]),
+                TABLES.DataFrame({"a": [1.0, np.nan], "b": [1, 2]}).rename_axis("row"),
+                TABLES.Series([1.0, np.nan]), ARRAY, None,
+            ],
+        ),
+        Rows(
+            HasTable(TABLES.Series([1.0], name="a")),
+            [TABLES.Series([1.0], name="a")],
+            [TABLES.Series([1.0], name="b"), TABLES.Series([2.0], name="a")],
+        ),
     ],
     Remembers: [Rows(Remembers(CacheSnapshot(MEMO)), [MEMO, cached()], [grown()])],
     Length: [Rows(Length(2), [[1, 2], {1: 1, 2: 2}], [[], [1], [1, 2, 3]], (2,))],

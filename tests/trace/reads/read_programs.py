@@ -733,6 +733,14 @@ def f(x):
     return x * len(m)
 --> m = l
 --> m = [1.0]
+== list_with_an_item_of_its_own
+class L(list):
+    def __getitem__(self, n): return super().__getitem__(n) * 2.0
+l = L([1.0, 2.0])
+def f(x): return x * l[1]
+--> l[1] = 3.0
+--> l = L([1.0, 4.0])
+--> l.append(5.0)
 == rebuilt_then_changed
 class L:
     def __init__(self, w): self.w = w

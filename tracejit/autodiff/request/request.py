@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from tracejit.autodiff.forward.tangent import tangents
-from tracejit.autodiff.reverse.adjoint import gradients
+from tracejit.autodiff.reverse.adjoint import conjugate, gradients
 from tracejit.autodiff.reverse.fitting import like as like
 from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType, type_of
@@ -47,13 +47,16 @@ FUNCTIONS = (FunctionType, BuiltinFunctionType, np.ufunc, np.dtype)
 class Request(NamedTuple):
     """The transform to apply to a function; `transform` is its public name, "" for the value alone.
 
-    A `Function` answers "value_and_grad" with both, any other with the gradients."""
+    A `Function` answers "value_and_grad" with both, any other with the gradients. A `transposed`
+    one is as autograd has it: the gradient with respect to a complex z is df/d(Re z) - i df/d(Im
+    z), and a result of one element is a number, whatever its shape."""
 
     transform: str = ""
     argnums: tuple[int, ...] = ()
     argnames: tuple[str, ...] = ()
     single: bool = True
     has_aux: bool = False
+    transposed: bool = False
 
 
 def request_of(transform: str, argnums: Any, argnames: Any, has_aux: bool = False) -> Request:
@@ -134,6 +137,41 @@ def selected(
         ) from None
 
 
+def floating(
+    request: Request, signature: inspect.Signature, arguments: dict[str, Any], function: str
+) -> dict[str, Any]:
+    """The arguments as a request takes them: a transposed one differentiates by arrays of integers
+    as by floating ones."""
+    if not request.transposed:
+        return arguments
+    flat = {name: flatten(value) for name, value in arguments.items()}
+    leaves = [leaf for found, _ in flat.values() for leaf in found]
+    counted = iter(range(len(leaves)))
+    numbered = {
+        name: unflatten(structure, [next(counted) for _ in found])
+        for name, (found, structure) in flat.items()
+    }
+    chosen = selected(request, signature, numbered, function)
+    wanted = {number for _, value in chosen for number in flatten(value)[0]}
+    if not any(is_integers(leaves[number]) for number in wanted):
+        return arguments
+    cast = [
+        leaf.astype(float) if number in wanted and is_integers(leaf) else leaf
+        for number, leaf in enumerate(leaves)
+    ]
+    remaining = iter(cast)
+    return {
+        name: unflatten(structure, [next(remaining) for _ in found])
+        for name, (found, structure) in flat.items()
+    }
+
+
+def is_integers(leaf: Any) -> bool:
+    """Return whether a leaf is an array of integers."""
+    known = leaf.type if type(leaf) in TENSORS else type_of(leaf)
+    return known is not None and known.form == "array" and known.dtype.kind in "iu"
+
+
 def derived(
     result: Any,
     sources: list[Tensor],
@@ -147,11 +185,14 @@ def derived(
     """The answer for a function `name` that has given `result`; `nodes` as `gradients` takes
     them."""
     result, auxiliary = split_auxiliary(map_tree(read_leaf, result), request, name)
-    target = _scalar(result, request, name, recorder)
+    value = _number(result, request, name, recorder)
+    target = value.reshape(()) if value.shape else value
     seed = _seed(target.type, recorder, top)
     found = gradients([target], sources, [seed], nodes)
     answers = [like(g, x) for g, x in zip(found, sources, strict=True)]
-    leaves, structure = flatten((target, auxiliary)) if request.has_aux else ([target], LEAF)
+    if request.transposed:
+        answers = [conjugate(g) for g in answers]
+    leaves, structure = flatten((value, auxiliary)) if request.has_aux else ([value], LEAF)
     whole = structures[0] if request.single else tuple_of(structures)
     return Answer(leaves, structure, answers, whole, sources, seed if top else None)
 
@@ -267,21 +308,21 @@ _NOT_FLOATING = (
 )
 
 
-def _scalar(result: Any, request: Request, function: str, recording: Recorder) -> Tensor:
+def _number(result: Any, request: Request, function: str, recording: Recorder) -> Tensor:
     """The result as a Tensor, if it is one real floating number."""
     structure = flatten(result)[1]
     words = {"transform": f"tj.{request.transform}", "function": function}
     if structure is not LEAF or (type(result) not in TENSORS and type_of(result) is None):
         raise fail("not-scalar", None, type=_kind(result), fix=_number_of(result), **words)
     result = recording.strong(result)
-    if result.shape != ():
+    if result.shape != () and not (request.transposed and result.size == 1):
         fix = "reduce it (np.sum, np.mean), or use tj.jacobian or tj.vjp for functions of arrays."
         raise fail("not-scalar", None, type=repr(result.type), fix=fix, **words)
     if result.dtype.kind != "f":
         why, fix = _NOT_REAL if result.dtype.kind == "c" else _NOT_FLOATING
         raise fail("not-real", None, type=repr(result.type), why=why, fix=fix, **words)
-    scalar: Tensor = result
-    return scalar
+    number: Tensor = result
+    return number
 
 
 def _kind(result: Any) -> str:

@@ -67,6 +67,13 @@ class Segment:
         self.path: int | None = None
         self.outputs: tuple[Value, ...] = ()
 
+    def copied(self, parent: Segment | None, copies: dict[Segment, Segment]) -> Segment:
+        """A copy below `parent`, with all that follows; `copies` learns of each."""
+        copy = copies[self] = Segment(parent, self.outcome)
+        copy.nodes, copy.path, copy.outputs = [*self.nodes], self.path, self.outputs
+        copy.sides = {outcome: one.copied(copy, copies) for outcome, one in self.sides.items()}
+        return copy
+
     def outcomes(self) -> list[Any]:
         """The outcomes of the decisions that lead here."""
         found = []
@@ -89,6 +96,17 @@ class Tree:
         self._inputs: dict[Any, Value] = {}
         self._root = Segment()
         self._decisions: list[Segment] = []
+
+    def copied(self, keys: Mapping[Any, Any]) -> Tree:
+        """A copy, to which other traces may be added. Inputs have other `keys`, by their own."""
+        copy, copies = Tree(self.name), dict[Segment, Segment]()
+        copy.paths = self.paths
+        copy.keys = [keys.get(key, key) for key in self.keys]
+        copy._graph.adopt(self._graph)
+        copy._inputs = {keys.get(key, key): value for key, value in self._inputs.items()}
+        copy._root = self._root.copied(None, copies)
+        copy._decisions = [copies[segment] for segment in self._decisions]
+        return copy
 
     @property
     def inputs(self) -> list[Value]:

@@ -22,6 +22,7 @@ from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.support.errors import fail
 from tracejit.support.options import nearest
 from tracejit.support.words import a, identifier
+from tracejit.trace.guards.conditions import contents_of
 from tracejit.trace.guards.guards import (
     KIND,
     Difference,
@@ -48,7 +49,9 @@ from tracejit.trace.structure.wrapped import (
 )
 from tracejit.trace.tensor.tensor import TENSORS
 
-Role = Literal["array", "scalar", "number", "static", "variable", "generator", "sparse", "labelled"]
+Role = Literal[
+    "array", "scalar", "number", "static", "constant", "variable", "generator", "sparse", "labelled"
+]
 
 
 NUMBERS: Final = ("number", "scalar")
@@ -126,6 +129,9 @@ class Leaf(NamedTuple):
                 return [Static(self.value)]
             case "sparse":
                 return [IsLikeMatrix(self.value)]
+            case "constant":
+                whole = HasDtype(self.value.dtype), HasShape(self.value.shape)
+                return [OfType(np.ndarray), *whole, contents_of(self.value)]
         if fixed is not None:
             return [same_value(fixed)]
         if self.role != "array" or self.type is None or self.type.form == "weak":
@@ -134,6 +140,12 @@ class Leaf(NamedTuple):
         kind = OfType(np.ndarray, f"an array {self.type!r}")
         found = [kind, HasDtype(self.type.dtype), HasShape(self.type.shape)]
         return [*found, InOrder()] if in_order else found
+
+    def constant(self) -> Leaf:
+        """An array by its contents: a copy of its own, which nobody writes to."""
+        copy = np.array(self.value)
+        copy.flags.writeable = False
+        return self._replace(role="constant", value=copy, type=None)
 
     def takes(self, other: Leaf, guards: Iterable[Guard]) -> bool:
         """Return whether another leaf in its place passes its guards."""

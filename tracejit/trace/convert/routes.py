@@ -50,7 +50,7 @@ from tracejit.trace.convert.libraries import (
 from tracejit.trace.convert.names import seen_by
 from tracejit.trace.convert.rules import HANDED, LATE, RULES, handed, where_recorded
 from tracejit.trace.convert.standard import by_type
-from tracejit.trace.guards.reads import is_installed_class
+from tracejit.trace.guards.reads import is_installed_class, module_name
 from tracejit.trace.recording.active import active
 from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.source.files import is_installed_file
@@ -125,6 +125,16 @@ def observed(observe: Callable[[], Observer]) -> Iterator[None]:
 def observer() -> Observer | None:
     """The observer of the recording that runs on this thread."""
     return FOLLOWING.observer
+
+
+@contextmanager
+def unobserved() -> Iterator[None]:
+    """Let what runs on this thread in the block be followed by nobody."""
+    before, FOLLOWING.observer = FOLLOWING.observer, None
+    try:
+        yield
+    finally:
+        FOLLOWING.observer = before
 
 
 def observing(observer: Observer) -> None:
@@ -280,8 +290,10 @@ class Routes:
     ) -> Callable[..., Any]:
         """A function, converted for each call that gives it something recorded, if only as an
         attribute of the object whose method it is, or something that one `wants` to follow;
-        `otherwise` is what other calls get."""
+        `otherwise` is what other calls get. What pandas computes from tables alone runs as it
+        is."""
         plain = called if otherwise is None else otherwise
+        is_of_tables = module_name(called).partition(".")[0] == "pandas"
 
         @functools.wraps(called)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -289,6 +301,8 @@ class Routes:
             own = dict_of(args[0]) if args else None
             held = () if own is None else own.values()
             is_given = recorded_argument(*args, *kwargs.values(), *held) is not None
+            if not is_given and is_of_tables:
+                return plain(*args, **kwargs)
             if not (self.depth or is_given):
                 is_wanted = wants is not None and any(map(wants, (*args, *kwargs.values())))
                 followed = self._function(called) if is_wanted else plain

@@ -145,6 +145,22 @@ def buffer_copy(buffer: Any) -> tuple[str, int, bytearray]:
         return view.format, view.nbytes, bytearray(view)
 
 
+def is_table(value: Any) -> bool:
+    """Return whether an object is a table of pandas, one of its columns, or their labels."""
+    kind = type(value)
+    return kind.__module__.partition(".")[0] == "pandas" and hasattr(kind, "equals")
+
+
+def same_table(table: Any, copy: Any) -> bool:
+    """Return whether a table is what it was when `copy` was made, with its labels and their
+    names."""
+    if type(table) is not type(copy) or not table.equals(copy):
+        return False
+    axes = zip(getattr(table, "axes", (table,)), getattr(copy, "axes", (copy,)), strict=True)
+    same = all(a.names == b.names and type(a) is type(b) and a.dtype == b.dtype for a, b in axes)
+    return same and getattr(table, "name", None) == getattr(copy, "name", None)
+
+
 def same_buffer(buffer: Any, copy: tuple[str, int, bytearray]) -> bool:
     """Return whether a buffer has the format, the size and the bytes of `copy`."""
     with memoryview(buffer) as view:

@@ -28,7 +28,7 @@ import numpy as np
 from tracejit.ir.dims import Dim, symbol_of
 from tracejit.support.words import a
 from tracejit.trace.guards.access_paths import Bind
-from tracejit.trace.guards.contents import same_buffer, same_contents
+from tracejit.trace.guards.contents import same_buffer, same_contents, same_table
 from tracejit.trace.guards.descriptions import described, keys_told, listed, told_apart
 from tracejit.trace.guards.exactness import (
     exact,
@@ -195,7 +195,7 @@ FUNCTIONS: dict[str, Any] = {
     one.__name__: one
     for one in (
         exact, hasattr, is_empty, is_exactly, len, map, repr, same_buffer, same_contents,
-        tuple, type,
+        same_table, tuple, type,
     )
 }  # fmt: skip
 """The functions in tests."""
@@ -482,6 +482,12 @@ class HasBuffer(HasContents):
     """An object that shows its memory."""
 
     test = "{same_buffer}({value}, {wanted})"
+
+
+class HasTable(HasContents):
+    """A table of pandas, or one of its columns, which is equal to its copy."""
+
+    test = "{same_table}({value}, {wanted})"
 
 
 class Remembers(HasContents):

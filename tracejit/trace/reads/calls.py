@@ -66,6 +66,7 @@ from tracejit.trace.reads.containers import (
 )
 from tracejit.trace.reads.notes import MISSING, PLAIN_KINDS, is_plain, is_users
 from tracejit.trace.reads.writes import Writes
+from tracejit.trace.recording.active import OF_TRANSFORM, PARTS
 from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.recording.record import note_draw
@@ -92,6 +93,7 @@ _WITH_FRAMES = {
     "collections": (collections.namedtuple,),
 }
 _CALLED = (FunctionType, MethodType, functools.partial)
+_DATA = (*CONTAINERS, *VIEWS, np.ndarray)
 _DEFINED = frozenset((FunctionType, ModuleType, type))
 _DISPATCHES = getattr(functools.singledispatch(repr), "__code__")  # noqa: B009
 _NATIVE = frozenset((globals, locals, eval, exec, compile, __import__))
@@ -273,7 +275,8 @@ class Calls(Writes):
             return functools.partial(self._getter, called)
         if module_name(kind).partition(".")[0] == "tracejit":
             self.walk_rule((dict_of(called) or {}).get("__gradient_rule__"))
-            return self.handing(called)
+            is_function = hasattr(kind, PARTS)
+            return self.handing_over(called, _DATA) if is_function else self.handing(called)
         if kind.__name__ == _OF_CYTHON and is_foreign_module(module_name(called)):
             return self._of_c(called)
         method = self.special(called, "__call__")
@@ -481,6 +484,8 @@ class Calls(Writes):
 
     def _of_library(self, f: FunctionType) -> Any:
         """A function of a library that runs as it is, or what stands for it."""
+        if (kind := f.__dict__.get(OF_TRANSFORM)) is not None:
+            return f if kind == "body" else self.handing_over(f, _DATA, kind == "reader")
         wrapped = getattr(f, "__wrapped__", None)
         if code_of(f) is _DISPATCHES:
             return functools.partial(self._dispatched, f)
@@ -541,13 +546,17 @@ class Calls(Writes):
 
         return call
 
-    def handing_over(self, called: Any) -> Any:
-        """The same for what calls functions that it is given by what is called in their place."""
+    def handing_over(self, called: Any, data: Any = object, only_reads: bool = False) -> Any:
+        """The same for what calls functions that it is given by what is called in their place, and
+        looks into arguments of these classes. One that `only_reads` changes no container."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            for one in (*args, *kwargs.values()):
-                if not isinstance(one, _CALLED):
-                    self.hand(one, True)
+            given = (*args, *kwargs.values())
+            self.only_reads, before = only_reads, self.only_reads
+            for one in given:
+                if isinstance(one, data) and not isinstance(one, _CALLED):
+                    self.hand(one, not only_reads or holds_recorded(given))
+            self.only_reads = before
             return called(*args, **kwargs)
 
         return call
@@ -591,7 +600,10 @@ class Calls(Writes):
                 return self._of_dict(o, args[0])
             return called(*args)
         if name == "__getitem__":
-            return self.item(o, *args)
+            if type(lookup(type(o), name)) is not FunctionType:
+                return self.item(o, *args)
+            self.whole(o)  # by a method of its class, which has asked for that of C
+            return called(*args)
         if name in ("pop", "setdefault") and isinstance(o, KEYED) and args:
             return self._pop(called, o, name, args)
         if name in ("append", "extend") and type(o) is list:

@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 
 from tracejit.trace.convert.arrays import item as recorded_item
+from tracejit.trace.convert.routes import unobserved
 from tracejit.trace.guards.access_paths import ITEM, PathStep, key_text
+from tracejit.trace.guards.contents import is_table
 from tracejit.trace.guards.exactness import ATOMS
-from tracejit.trace.guards.guards import Equal, HasKeys, Length
+from tracejit.trace.guards.guards import Equal, HasKeys, HasTable, Length
 from tracejit.trace.guards.reads import answers_once, module_name
 from tracejit.trace.reads.attributes import IN_CLASS, Attributes, lookup
 from tracejit.trace.reads.notes import (
@@ -142,12 +144,20 @@ class Containers(Attributes):
                 self.walk(o)
         elif answers_once(kind) or kind.__module__ in OF_THREADS or is_tracejits(o):
             return
+        elif self.copies_tables and is_table(o):
+            self._hand_table(o)
         elif not self.is_made(o):
             self.walk(o)
         elif is_users(kind) and depth <= _DEEPEST:
             self.walk(kind)
             for value in (dict_of(o) or {}).values():
                 self.hand(value, mixed, depth + 1)
+
+    def _hand_table(self, o: Any) -> None:
+        """Note what a table holds: by its copy, which code of pandas makes."""
+        if not self.is_made(o) and not self.has_noted(o, HasTable):
+            with unobserved():
+                self.add(o, HasTable(o.copy()))
 
     def _hand_array(self, array: np.ndarray, mixed: bool, depth: int) -> None:
         self.hand_array(array, mixed)
@@ -163,7 +173,7 @@ class Containers(Attributes):
             self.refuse("containers in containers")
             return
         self.whole(o)
-        if not (self.is_made(o) or isinstance(o, (tuple, frozenset))):
+        if not (self.only_reads or self.is_made(o) or isinstance(o, (tuple, frozenset))):
             self.may_change(o)
         if type(o) not in CONTAINERS and is_users(type(o)):
             self.walk(o)

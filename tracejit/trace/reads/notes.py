@@ -140,6 +140,8 @@ class Notes:
         self.mixed: dict[int, np.ndarray] = {}
         self.walks: dict[int, tuple[Any, Captures | None]] = {}
         self.compared: set[int] = set()
+        self.only_reads = False
+        self.copies_tables = False
         self.goes_by_identity = False
         self.settled: set[tuple[int, str]] = set()
         self.places: list[Place] = []
@@ -231,6 +233,10 @@ class Notes:
         path = self.path_of(holder)
         path = path if step is None else AccessPath(path, step, key)
         self.conditions.setdefault((id(holder), type(guard), step, key), Condition(path, guard))
+
+    def has_noted(self, holder: Any, guard: type[Guard]) -> bool:
+        """Return whether an object passes a guard of this kind."""
+        return (id(holder), guard, None, None) in self.conditions
 
     def add_absent(self, namespace: Any, path: AccessPath, word: str) -> None:
         """Note that a dict, which stands at `path`, does not have a key."""

@@ -19,6 +19,14 @@ class Active(threading.local):
 
 active = Active()
 
+OF_TRANSFORM = "__tracejit_transform__"
+"""The attribute of a "transform", which reads nothing of the function that it is given, of the
+"body" of one, which reads nothing but what it `called`, and of a "reader", which changes nothing
+that it is given."""
+
+PARTS = "__tracejit_parts__"
+"""The attribute of a class whose objects are known by their parts: the names of these."""
+
 
 def called(function: Any) -> Any:
     """The function that a transform calls in place of the user's: where calls are routed, what
