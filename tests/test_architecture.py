@@ -30,7 +30,9 @@ PACKAGES = (
     "cache", "runtime", "explorer", "debug", "compiler", "eager", "specialise", "exporting",
     "sharding", "api",
 )  # fmt: skip
-SURFACE = ("__init__", "__main__", "cli", "dask", "demo", "kernels", "numpy", "scipy")
+SURFACE = (
+    "__init__", "__main__", "cli", "dask", "demo", "kernels", "numpy", "scipy", "autograd",
+)  # fmt: skip
 RANKS = {
     "version": 0,
     **{package: rank for rank, package in enumerate(PACKAGES)},
@@ -82,6 +84,14 @@ TESTED_BY = {
     """,
     "tests/api/test_transforms.py": """
         api.derivatives api.derived api.hessian api.jacobian api.jacobian_rows
+    """,
+    "tests/autograd/test_differential_operators.py": """
+        autograd.boxes autograd.builtins autograd.core autograd.extend autograd.misc.flatten
+        autograd.misc.optimizers autograd.numpy.fft autograd.numpy.linalg
+        autograd.numpy.numpy_boxes autograd.numpy.numpy_vjps autograd.numpy.numpy_wrapper
+        autograd.numpy.random autograd.scipy.integrate autograd.scipy.linalg autograd.scipy.signal
+        autograd.scipy.special autograd.scipy.stats autograd.test_util autograd.tracer
+        autograd.vspaces autograd.wrap_util
     """,
     "tests/autodiff/batch/test_loop_fission.py": """
         loops.bodies.step_values loops.bodies.loop_stages loops.bodies.loop_terms

@@ -12,6 +12,7 @@ import pytest
 
 import tracejit as tj
 from tests.pages import DOCS
+from tracejit import autograd
 from tracejit.debug.profile import Profile, ProfiledLine
 from tracejit.support import errors
 
@@ -139,6 +140,13 @@ def test_the_functions_on_dask_arrays_are_documented_in_full() -> None:
     for name in names:
         for path, thing in _with_methods(name, getattr(on_dask, name)):
             assert list(problems_of(path, thing, inspect.getdoc(thing) or "")) == [], path
+
+
+def test_the_functions_of_autograd_are_documented_in_full() -> None:
+    for name in autograd.__all__:
+        thing = getattr(autograd, name)
+        if inspect.isfunction(thing):
+            assert list(problems_of(name, thing, inspect.getdoc(thing) or "")) == [], name
 
 
 def problems_of(name: str, thing: Any, docstring: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from tracejit.trace.recording.record import Recording, current_recording, outsid
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.recording.variable import Variable, current_recorder, read_leaf
 from tracejit.trace.source import places
-from tracejit.trace.structure.trees import Structure, flatten, unflatten
+from tracejit.trace.structure.trees import LEAF, Structure, flatten, unflatten
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 if TYPE_CHECKING:
@@ -109,13 +109,16 @@ class Callback:
         self.fixed = [None if _is_array(leaf) else leaf for leaf in leaves]
         self.places = [k for k, leaf in enumerate(leaves) if _is_array(leaf)]
         self.structure = structure
+        self.flat: Callable[..., Any] | None = None
 
     def __call__(self, *arrays: Any) -> Any:
-        """f with these arrays, copies of its own."""
+        """f with these arrays, copies of its own; `flat`, if there is one, takes the leaves."""
         leaves = list(self.fixed)
         for k, array in zip(self.places, arrays, strict=True):
             leaves[k] = array.copy() if type(array) is np.ndarray else array
         with outside_recordings(), EAGER.unwatched():
+            if self.flat is not None:
+                return self.flat(*leaves)
             return self.f(*unflatten(self.structure, leaves))
 
 
@@ -143,7 +146,10 @@ class CheckedCall:
 
     def answers(self, *arrays: Any) -> list[Any]:
         """The arrays of the answer, copied and checked; CallbackError where they do not fit."""
-        leaves, structure = flatten(self.call(*arrays))
+        found = self.call(*arrays)
+        if type(found) is np.ndarray and self.structure is LEAF:
+            return [self._checked(found, self.types[0])]
+        leaves, structure = flatten(found)
         if not structure.is_like(self.structure):
             problem = f"{len(leaves)} arrays in another structure than its `result`"
             raise fail("callback", self.where, function=self.__name__, problem=problem)

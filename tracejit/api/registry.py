@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.variable import current_recorder, read_leaf
 from tracejit.trace.source import places
-from tracejit.trace.structure.trees import Structure, flatten, unflatten
+from tracejit.trace.structure.trees import LEAF, Structure, flatten, unflatten
+from tracejit.trace.tensor.namespaces import PLAIN
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 LIMIT = 1000
@@ -54,6 +55,8 @@ class Primitive:
 
     @places.at_the_users_line
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and PLAIN.issuperset(map(type, args)):
+            return self.f(*args)
         leaves, structure = flatten((args, kwargs))
         leaves = [_settled(leaf) for leaf in leaves]
         if not any(type(leaf) in TENSORS for leaf in leaves):
@@ -79,6 +82,9 @@ class Primitive:
         """The call with these arguments at this line; one for all calls that differ in their arrays
         alone."""
         call = Callback(_Keywords(self.f), leaves, structure)
+        positional, keywords = structure.children
+        if not keywords.size and all(one is LEAF for one in positional.children):
+            call.flat = self.f
         types = [leaf_type(leaf) if k in call.places else None for k, leaf in enumerate(leaves)]
         fixed = [_identity(leaf) for leaf in call.fixed]
         if len(self._calls) >= LIMIT:
@@ -245,7 +251,7 @@ def register_gradient(function: Any) -> Callable[[RuleT], RuleT]:
     >>> tj.grad(lambda x: softplus(x))(0.0)
     np.float64(0.5)
     """
-    op = _op_of(function)
+    op = op_of(function)
 
     @places.at_the_users_line
     def register(rule: RuleT) -> RuleT:
@@ -253,7 +259,7 @@ def register_gradient(function: Any) -> Callable[[RuleT], RuleT]:
         if not callable(given):
             words = {"decorator": "tj.register_gradient(f)", "kind": type(given).__name__}
             raise fail("not-callable", places.here(), **words)
-        _set_rule(op, function, Joint(_checked_rule(op.name, rule)))
+        set_rule(op, function, Joint(_checked_rule(op.name, rule)))
         if isinstance(function, Primitive):
             vars(function)["__gradient_rule__"] = rule  # for who looks for what it captures
         else:
@@ -295,16 +301,17 @@ def no_gradient(function: Any) -> None:
     >>> tj.grad(lambda x: np.sum(x * ranks(x)))(np.array([3.0, 1.0]))
     array([1., 0.])
     """
-    _set_rule(_op_of(function), function, ())
+    set_rule(op_of(function), function, ())
 
 
-def _set_rule(op: Op, function: Any, rule: Any) -> None:
-    if op.vjp is not None:
+def set_rule(op: Op, function: Any, rule: Any, mode: Literal["vjp", "jvp"] = "vjp") -> None:
+    """Give an op its rule of a mode. Raises RegisteredError where it has one."""
+    if getattr(op, mode) is not None:
         raise fail("registered", places.here(), function=_name(function))
-    object.__setattr__(op, "vjp", rule)
+    object.__setattr__(op, mode, rule)
 
 
-def _op_of(function: Any) -> Op:
+def op_of(function: Any) -> Op:
     """The op of a primitive or of a function of NumPy's."""
     if isinstance(function, Primitive):
         return function.op

@@ -89,7 +89,8 @@ class ForwardPass:
 
     def _step(self, node: Node) -> None:
         """The tangents of a node's results from those of its operands."""
-        is_known = node.op.vjp is not None or isinstance(node.op, ControlFlow)
+        ruled = node.op.vjp is not None or node.op.jvp is not None
+        is_known = ruled or isinstance(node.op, ControlFlow)
         if not is_known and not self._is_ruled(node):
             raise fail("no-rule", self._place(node), op=adjoint.spelled(node))
         with self.recording.at(noted(node)):

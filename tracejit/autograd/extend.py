@@ -1,0 +1,217 @@
+"""Operations of one's own, with autograd's form of a rule: one function for each argument.
+
+A rule gets the result, then the arguments of the call; for `defvjp` it returns the function that
+maps the cotangent of the result to that of its argument, for `defjvp` it gets the tangent first and
+returns that of the result. Complex cotangents are as autograd has them: a rule is the transpose,
+and conjugates nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from tracejit.api.callbacks import CheckedCall
+from tracejit.api.registry import no_gradient, op_of, set_rule
+from tracejit.api.registry import primitive as primitive
+from tracejit.autograd.boxes import Box as Box
+from tracejit.autograd.vspaces import VSpace as VSpace
+from tracejit.autograd.vspaces import vspace as vspace
+from tracejit.ops.base.op import Each
+from tracejit.support.errors import TracejitWarning, UnsupportedError, ValueNeededError, fail
+from tracejit.trace.arguments.signature import TensorSpec
+from tracejit.trace.recording.active import called
+from tracejit.trace.recording.variable import current_recorder
+from tracejit.trace.source import places
+from tracejit.trace.structure.trees import flatten, unflatten
+
+
+def defvjp(fun: Any, *vjpmakers: Any, argnums: Iterable[int] | None = None) -> None:
+    """Give a primitive its gradient: one `vjpmaker(ans, *args, **kwargs)` for each argument.
+
+    >>> @primitive
+    ... def product(x, y):
+    ...     return x * y
+    >>> defvjp(product, lambda ans, x, y: lambda g: g * y, lambda ans, x, y: lambda g: g * x)
+    >>> from tracejit.autograd import grad
+    >>> grad(product, argnum=(0, 1))(2.0, 3.0)
+    (np.float64(3.0), np.float64(2.0))
+    """
+    makers = _by_argnum(fun, vjpmakers, argnums)
+
+    def vjpmaker(argnum: int, ans: Any, args: Any, kwargs: Any) -> Any:
+        maker = _maker(makers, argnum, fun)
+        return (lambda g: None) if maker is None else maker(ans, *args, **kwargs)
+
+    _set_vjp(fun, vjpmaker, vjpmakers)
+
+
+def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
+    """Give a primitive its gradient by one `vjpmaker(argnum, ans, args, kwargs)` for all arguments.
+
+    >>> @primitive
+    ... def total(*numbers):
+    ...     return sum(numbers)
+    >>> defvjp_argnum(total, lambda argnum, ans, args, kwargs: lambda g: g)
+    >>> from tracejit.autograd import grad
+    >>> grad(total, argnum=1)(2.0, 3.0)
+    np.float64(1.0)
+    """
+    _set_vjp(fun, vjpmaker, (vjpmaker,))
+
+
+def defjvp(fun: Any, *jvpmakers: Any, argnums: Iterable[int] | None = None) -> None:
+    """Give a primitive its tangents: one `jvpmaker(g, ans, *args, **kwargs)` for each argument, or
+    "same" where the primitive is linear in it.
+
+    >>> @primitive
+    ... def product(x, y):
+    ...     return x * y
+    >>> defjvp(product, "same", lambda g, ans, x, y: x * g)
+    >>> from tracejit.autograd import make_jvp
+    >>> make_jvp(product, 1)(2.0, 3.0)(1.0)
+    (np.float64(6.0), np.float64(2.0))
+    """
+    makers = _by_argnum(fun, jvpmakers, argnums)
+
+    def jvpmaker(argnum: int, g: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+        maker = _maker(makers, argnum, fun)
+        if maker is None:
+            return None
+        if maker == "same":
+            return fun(*args[:argnum], g, *args[argnum + 1 :], **kwargs)
+        return maker(g, ans, *args, **kwargs)
+
+    _set_jvp(fun, jvpmaker, jvpmakers)
+
+
+def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
+    """Give a primitive its tangents by one `jvpmaker(argnum, g, ans, args, kwargs)`.
+
+    >>> @primitive
+    ... def total(*numbers):
+    ...     return sum(numbers)
+    >>> defjvp_argnum(total, lambda argnum, g, ans, args, kwargs: g)
+    >>> from tracejit.autograd import make_jvp
+    >>> make_jvp(total, 1)(2.0, 3.0)(1.0)
+    (np.float64(5.0), np.float64(1.0))
+    """
+    _set_jvp(fun, jvpmaker, (jvpmaker,))
+
+
+def notrace_primitive(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function one operation through which no gradient flows.
+
+    >>> ranks = notrace_primitive(lambda x: np.argsort(np.argsort(x)).astype(float))
+    >>> from tracejit.autograd import grad
+    >>> grad(lambda x: np.sum(x * ranks(x)))(np.array([3.0, 1.0]))
+    array([1., 0.])
+    """
+    made = primitive(f)
+    no_gradient(made)
+    return made
+
+
+def _by_argnum(fun: Any, makers: Any, argnums: Iterable[int] | None) -> dict[int, Any]:
+    """The makers by the number of their argument."""
+    numbers = itertools.count() if argnums is None else argnums
+    return dict(zip(numbers, makers, strict=False))
+
+
+def _maker(makers: dict[int, Any], argnum: int, fun: Any) -> Any:
+    """The maker for an argument. Raises NoGradientError where there is none."""
+    if argnum not in makers:
+        raise fail("no-rule", None, op=f"argument {argnum} of {_name(fun)}")
+    return makers[argnum]
+
+
+def _name(fun: Any) -> str:
+    return getattr(fun, "__name__", repr(fun))
+
+
+def _is_operation(fun: Any) -> bool:
+    """Return whether a rule of a function is ever asked for: of a plain one it is not, as in
+    autograd."""
+    if type(fun) is not FunctionType:
+        return True
+    told = f"{_name(fun)} is no primitive: it is followed, and its rule has no effect."
+    warnings.warn(
+        f"{told} To give it a rule, make it one: @primitive.", TracejitWarning, places.user_depth()
+    )
+    return False
+
+
+class _Given:
+    """The arguments of a recorded call of a primitive, and the place of an operand in them."""
+
+    def __init__(self, call: CheckedCall, operands: Any, operand: int) -> None:
+        """`operands` come after the handle of the op, which is number 0."""
+        leaves = list(call.call.fixed)
+        for place, value in zip(call.call.places, operands, strict=True):
+            leaves[place] = value
+        self.args, self.kwargs = unflatten(call.call.structure, leaves)
+        place = call.call.places[operand - 1]
+        self.argnum, self.leaf, start = -1, 0, 0
+        for number, argument in enumerate(self.args):
+            count = len(flatten(argument)[0])
+            if start <= place < start + count:
+                self.argnum, self.leaf = number, place - start
+            start += count
+
+    def pulled_by(self, vjpmaker: Callable[..., Any], x: Any, ans: Any, g: Any) -> Any:
+        """The gradient with respect to the operand x by a rule as one operation, on plain arrays.
+        It has no gradient itself."""
+
+        def backward(ans: Any, g: Any, args: Any, kwargs: Any) -> Any:
+            return flatten(vjpmaker(self.argnum, ans, args, kwargs)(g))[0][self.leaf]
+
+        made = primitive(backward, result=TensorSpec(x.shape, x.dtype))
+        return made(ans, g, self.args, self.kwargs)
+
+
+@places.at_the_users_line
+def _set_vjp(fun: Any, vjpmaker: Callable[..., Any], rules: Any) -> None:
+    """Let a primitive have this rule, which reads what `rules` read."""
+
+    def rule(
+        operand: int, g: Any, out: Any, handle: Any, /, *operands: Any, results: Any, call: Any
+    ) -> Any:
+        given = _Given(call, operands, operand)
+        outs, gs = (out, g) if len(results) > 1 else ((out,), (g,))
+        dense = [np.zeros_like(y) if dy is None else dy for y, dy in zip(outs, gs, strict=True)]
+        ans, seeds = unflatten(call.structure, outs), unflatten(call.structure, dense)
+        try:
+            with current_recorder().running_rule():
+                pull = called(vjpmaker)(given.argnum, ans, given.args, given.kwargs)
+                found = called(pull)(seeds)
+        except (UnsupportedError, ValueNeededError, TypeError):  # it calls compiled code
+            return given.pulled_by(vjpmaker, operands[operand - 1], ans, seeds)
+        return None if found is None else flatten(found)[0][given.leaf]
+
+    if _is_operation(fun):
+        set_rule(op_of(fun), fun, Each(rule, 1))
+        vars(fun)["__gradient_rule__"] = rules
+
+
+@places.at_the_users_line
+def _set_jvp(fun: Any, jvpmaker: Callable[..., Any], rules: Any) -> None:
+    """Let a primitive have this rule in forward mode, which reads what `rules` read."""
+
+    def rule(
+        operand: int, v: Any, out: Any, handle: Any, /, *operands: Any, results: Any, call: Any
+    ) -> Any:
+        given = _Given(call, operands, operand)
+        ans = unflatten(call.structure, out if len(results) > 1 else (out,))
+        with current_recorder().running_rule():
+            found = called(jvpmaker)(given.argnum, v, ans, given.args, given.kwargs)
+        moved = flatten(found)[0]
+        return tuple(moved) if len(moved) > 1 else moved[0]
+
+    if _is_operation(fun):
+        set_rule(op_of(fun), fun, Each(rule, 1), "jvp")
+        vars(fun)["__gradient_rule__"] = (*vars(fun).get("__gradient_rule__", ()), *rules)

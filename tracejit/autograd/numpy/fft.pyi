@@ -1,0 +1,3 @@
+"""numpy.fft under autograd's name."""
+
+from numpy.fft import *

@@ -1,0 +1,3 @@
+"""numpy.random under autograd's name."""
+
+from numpy.random import *

@@ -1,0 +1,1 @@
+"""SciPy under autograd's names: the modules of `tracejit.scipy`."""

@@ -1,0 +1,4 @@
+"""scipy.stats under autograd's name."""
+
+from tracejit.scipy.stats import *
+from tracejit.scipy.stats import __getattr__ as __getattr__

@@ -1,0 +1,74 @@
+"""Vector spaces: the structure and shapes that values and their gradients share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tracejit.trace.structure.trees import flatten, unflatten
+
+
+class VSpace:
+    """The vectors in the structure and shapes of a value.
+
+    >>> vspace(np.ones((2, 3))).size, vspace({"a": 1.0}).zeros()
+    (6, {'a': np.float64(0.0)})
+    """
+
+    def __init__(self, value: Any) -> None:
+        """Take the structure and the shapes of `value`."""
+        leaves, self._structure = flatten(value)
+        self._types = [(np.shape(leaf), np.result_type(leaf)) for leaf in leaves]
+
+    def _filled(self, make: Callable[[tuple[int, ...], np.dtype[Any]], Any]) -> Any:
+        return unflatten(self._structure, [make(*one)[()] for one in self._types])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the one array."""
+        ((shape, _),) = self._types
+        return tuple(shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the one array."""
+        ((_, dtype),) = self._types
+        return dtype
+
+    @property
+    def iscomplex(self) -> bool:
+        """True if any array is complex."""
+        return any(dtype.kind == "c" for _, dtype in self._types)
+
+    @property
+    def size(self) -> int:
+        """The number of real dimensions."""
+        return sum(int(np.prod(shape)) * (1 + (dtype.kind == "c")) for shape, dtype in self._types)
+
+    def zeros(self) -> Any:
+        """The vector of zeros."""
+        return self._filled(np.zeros)
+
+    def ones(self) -> Any:
+        """The vector of ones."""
+        return self._filled(np.ones)
+
+    def standard_basis(self) -> Iterator[Any]:
+        """Go through the vectors with one element that is 1, and through those with 1j."""
+        for number, (shape, dtype) in enumerate(self._types):
+            for unit in (1.0, 1.0j)[: 1 + (dtype.kind == "c")]:
+                for index in np.ndindex(*shape):
+                    leaves = [np.zeros(*one) for one in self._types]
+                    leaves[number][index] = unit
+                    yield unflatten(self._structure, [leaf[()] for leaf in leaves])
+
+
+def vspace(value: Any) -> VSpace:
+    """Return the space of the vectors that are like a value.
+
+    >>> [*vspace(np.ones(2)).standard_basis()]
+    [array([1., 0.]), array([0., 1.])]
+    """
+    return VSpace(value)
