@@ -13,7 +13,7 @@ import scipy.integrate
 
 from tracejit.ops.scipy import integrate as integrate  # the records
 from tracejit.solvers import integrate as _routines  # noqa: F401  those of what calls functions
-from tracejit.trace.convert.rules import RULES
+from tracejit.trace.convert.rules import rule_of
 from tracejit.trace.tensor.namespaces import namespace
 
-__getattr__, __dir__ = namespace(scipy.integrate, RULES.get)
+__getattr__, __dir__ = namespace(scipy.integrate, rule_of)

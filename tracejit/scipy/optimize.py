@@ -13,7 +13,7 @@ from __future__ import annotations
 import scipy.optimize
 
 from tracejit.solvers import optimize as optimize  # the records
-from tracejit.trace.convert.rules import RULES
+from tracejit.trace.convert.rules import rule_of
 from tracejit.trace.tensor.namespaces import namespace
 
-__getattr__, __dir__ = namespace(scipy.optimize, RULES.get)
+__getattr__, __dir__ = namespace(scipy.optimize, rule_of)

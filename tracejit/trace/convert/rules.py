@@ -48,6 +48,11 @@ def rule(*plain: Any, of_iterables: bool = False) -> Callable[[Rule], Rule]:
     return enter
 
 
+def rule_of(value: Any) -> Callable[..., Any] | None:
+    """The rule of a function; None for anything else."""
+    return RULES.get(value) if isinstance(value, FunctionType) else None
+
+
 def where_recorded(
     plain: Callable[..., Any], recorded: Callable[..., Any], of_iterables: bool = False
 ) -> Callable[..., Any]:

@@ -64,6 +64,7 @@ from tracejit.trace.reads.containers import (
     VIEWS,
     holds_recorded,
 )
+from tracejit.trace.reads.fresh import is_new
 from tracejit.trace.reads.notes import MISSING, PLAIN_KINDS, is_plain, is_users
 from tracejit.trace.reads.writes import Writes
 from tracejit.trace.recording.active import OF_TRANSFORM, PARTS
@@ -793,20 +794,3 @@ def _inner_codes(code: CodeType) -> Iterable[CodeType]:
         if type(one) is CodeType:
             yield one
             yield from _inner_codes(one)
-
-
-def is_new(answer: Any) -> bool:
-    """Return whether an object that C code answers is held by nobody else."""
-    is_view = isinstance(answer, np.ndarray) and answer.base is not None
-    return sys.getrefcount(answer) <= _ALONE and not is_view
-
-
-def _references() -> int:
-    def references(o: Any) -> int:
-        return sys.getrefcount(o)
-
-    made = list[Any]()
-    return references(made)
-
-
-_ALONE = _references()
