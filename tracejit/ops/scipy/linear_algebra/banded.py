@@ -13,6 +13,7 @@ import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.base import axes
+from tracejit.ops.base.batching import Moved
 from tracejit.ops.base.creation import as_array
 from tracejit.ops.base.op import Op, answer
 from tracejit.ops.linalg.products import check_sizes, conj
@@ -50,21 +51,25 @@ def _band(rows: int, size: int, upper: int) -> tuple[Any, Any, Any]:
     return np.clip(places, 0, size - 1), columns, inside
 
 
-def _dense(ab: Any, upper: int) -> Any:
-    """The whole matrix of a band."""
-    rows, size = ab.shape
-    row, column = np.ogrid[:size, :size]
-    place = upper + row - column
-    inside = (place >= 0) & (place < rows)
-    return np.where(
-        inside, ab[np.clip(place, 0, rows - 1), np.broadcast_to(column, place.shape)], 0
-    )
+def _transposed(ab: Any, lower: int) -> Any:
+    """The band of the transposed matrix, whose upper diagonals are `lower` ones of the matrix."""
+    row, _, inside = _band(*ab.shape, lower)
+    return np.where(inside, np.take_along_axis(ab[::-1], row, axis=1), 0)
 
 
-def _as_band(matrix: Any, rows: int, upper: int) -> Any:
-    """The transpose of `_dense`: the band of a matrix."""
-    row, column, inside = _band(rows, matrix.shape[-1], upper)
-    return np.where(inside, matrix[row, column], 0)
+def _outer_band(g: Any, x: Any, rows: int, upper: int) -> Any:
+    """The band of g x^T, summed over columns."""
+    row, _, inside = _band(rows, x.shape[0], upper)
+    products = g[row] * x
+    total = products if x.ndim == 1 else np.sum(products, axis=-1)
+    return np.where(inside, total, 0)
+
+
+def _product(ab: Any, x: Any, lower: int) -> Any:
+    """The product of the matrix with vectors."""
+    row, _, _ = _band(*ab.shape, lower)
+    band = _transposed(ab, lower)
+    return np.sum((band if x.ndim == 1 else band[..., None]) * x[row], axis=0)
 
 
 def _banded_shape(ab: ArrayType, b: ArrayType, lower: int, upper: int, **rest: Any) -> Shape:
@@ -78,8 +83,16 @@ def _banded_shape(ab: ArrayType, b: ArrayType, lower: int, upper: int, **rest: A
 
 def _banded_adjoint(g: Any, ab: Any, lower: int, upper: int) -> Any:
     """The solution of the transposed system, whose band is the other way round."""
-    turned = _as_band(_dense(ab, upper).T, ab.shape[0], lower)
-    return solve_banded(turned, g, lower=upper, upper=lower)
+    return solve_banded(_transposed(ab, lower), g, lower=upper, upper=lower)
+
+
+def _columns_of_all(moved: Moved, ab: Any, b: Any, **params: Any) -> Any:
+    """Right sides of a batch as columns of one system."""
+    if moved[0] or not b.size:
+        return NotImplemented
+    columns = np.moveaxis(b, 0, -1)
+    flat = np.reshape(columns, (columns.shape[0], -1))
+    return np.moveaxis(np.reshape(solve_banded(ab, flat, **params), columns.shape), -1, 0)
 
 
 solve_banded: Op = linalg_op(
@@ -89,17 +102,18 @@ solve_banded: Op = linalg_op(
     shape=_banded_shape,
     vjp=(
         lambda g, x, ab, b, lower, upper, **rest: (
-            -_as_band(_outer(_banded_adjoint(g, ab, lower, upper), x), ab.shape[0], upper)
+            -_outer_band(_banded_adjoint(g, ab, lower, upper), x, ab.shape[0], upper)
         ),
         lambda g, x, ab, b, lower, upper, **rest: _banded_adjoint(g, ab, lower, upper),
     ),
     jvp=(
         lambda v, x, ab, b, lower, upper, **rest: (
-            -solve_banded(ab, _dense(v, upper) @ x, lower=lower, upper=upper)
+            -solve_banded(ab, _product(v, x, lower), lower=lower, upper=upper)
         ),
         None,
     ),
     linear_in=(1,),
+    batch=_columns_of_all,
     probe=lambda ab, b, **params: sl.solve_banded((1, 1), np.ones((3, 2), ab.dtype) + _RAISED, b),
     handles=False,
     axes=axes.sides,
@@ -122,10 +136,12 @@ def _solve_banded_call(
 answer(sl.solve_banded, _solve_banded_call)
 
 
-def _half_band(matrix: Any, rows: int, lower: bool) -> Any:
-    """Half the band of a cotangent of the symmetric matrix that the half band stands for."""
-    both = matrix + matrix.T - np.diag(np.diagonal(matrix))
-    return _as_band(both, rows, 0 if lower else rows - 1)
+def _half_band(g: Any, x: Any, rows: int, lower: bool) -> Any:
+    """Half the band of the cotangent g x^T of the symmetric matrix that the half band stands
+    for."""
+    upper = 0 if lower else rows - 1
+    both = _outer_band(g, x, rows, upper) + _outer_band(x, g, rows, upper)
+    return both * np.where(np.arange(rows)[:, None] == upper, 0.5, 1.0).astype(both.dtype)
 
 
 def _real_band(ab: ArrayType, b: ArrayType, lower: bool = False, **rest: Any) -> Shape:
@@ -141,7 +157,7 @@ solveh_banded: Op = linalg_op(
     shape=_real_band,
     vjp=(
         lambda g, x, ab, b, lower=False, **rest: (
-            -_half_band(_outer(solveh_banded(ab, g, lower=lower), x), ab.shape[0], lower)
+            -_half_band(solveh_banded(ab, g, lower=lower), x, ab.shape[0], lower)
         ),
         lambda g, x, ab, b, lower=False, **rest: solveh_banded(ab, g, lower=lower),
     ),
