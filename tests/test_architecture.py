@@ -43,7 +43,7 @@ ROOMS = {
     "ops": (
         "base", "control", "elementwise", "reductions", "indexing", "shapes", "linalg",
         "statistics", "calculus", "scipy.base", "scipy.linear_algebra", "scipy.special", "scipy",
-        "scipy.stats",
+        "scipy.stats", "scipy.interpolate",
     ),
     "passes": ("framework", "exact", "algebra", "layout"),
     "trace": (
@@ -160,6 +160,14 @@ TESTED_BY = {
     """,
     "tests/passes/layout/test_layout_assignment.py": """
         passes.framework.tiled
+    """,
+    "tests/scipy/test_interpolate.py": """
+        ops.scipy.base.twins ops.scipy.interpolate.bsplines ops.scipy.interpolate.cubic
+        ops.scipy.interpolate.grids ops.scipy.interpolate.lines
+        ops.scipy.interpolate.polynomials
+    """,
+    "tests/scipy/test_spatial.py": """
+        ops.scipy.spatial
     """,
     "tests/scipy/test_stats.py": """
         ops.scipy.stats.continuous ops.scipy.stats.discrete ops.scipy.stats.families

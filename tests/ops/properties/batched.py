@@ -290,7 +290,7 @@ MAPPED = {
         (name for name in OPS if name.startswith("weighted_")), "weights of each element's own"
     ),
     **dict.fromkeys(
-        ("solve_banded", "solveh_banded", "solve_toeplitz", "solve_circulant", "scipy_solve",
+        ("solveh_banded", "solve_toeplitz", "solve_circulant", "scipy_solve",
          "solve_triangular", "solve_sylvester", "solve_continuous_lyapunov",
          "solve_discrete_lyapunov", "cho_solve", "scipy_det", "scipy_pinv", "scipy_lstsq",
          "lstsq_residuals", "lstsq_rank", "lstsq_values", "scipy_norm", "scipy_matrix_norm", "lu",
@@ -323,6 +323,7 @@ MAPPED_IN_PART = {
     "isin": "test elements of each element's own",
     "reduce": "a first value of each element's own",
     "searchsorted": "sorted arrays of each element's own",
+    "solve_banded": "a matrix of each element's own",
 }
 
 

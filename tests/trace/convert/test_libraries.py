@@ -12,7 +12,6 @@ from tracejit.support.errors import UnsupportedError
 
 stats = pytest.importorskip("scipy.stats")
 linalg = pytest.importorskip("scipy.linalg")
-distance = pytest.importorskip("scipy.spatial.distance")
 optimize = pytest.importorskip("scipy.optimize")
 signal = pytest.importorskip("scipy.signal")
 
@@ -30,25 +29,6 @@ def test_distributions_are_recorded_by_formulas() -> None:
     steps = 1e-6 * np.eye(3)
     expected = [(loss(X + step) - loss(X - step)) / 2e-6 for step in steps]
     np.testing.assert_allclose(slope, expected, rtol=1e-7)
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "cosine", "chebyshev", "canberra"])
-def test_distances_are_scipys(metric: str) -> None:
-    points = np.vander(X) + 0.1
-
-    def distances(x: Any) -> Any:
-        pairs = distance.pdist(x, metric)
-        return distance.squareform(pairs), distance.cdist(x, x, metric)
-
-    for found, expected in zip(tj.function(distances)(points), distances(points), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-12)
-    slope = tj.grad(lambda x: np.sum(distance.cdist(x, x, metric)))(points)
-    assert np.isfinite(slope).all()
-
-
-def test_a_metric_without_a_rule_is_refused_by_name() -> None:
-    with pytest.raises(UnsupportedError, match="pdist"):
-        tj.function(lambda x: distance.pdist(x, "jaccard"))(np.vander(X))
 
 
 def test_a_solver_is_refused_where_what_it_solves_is_recorded() -> None:

@@ -26,6 +26,13 @@ def kept_unless(condition, x, bits):
     """Return x where the condition is false, 0.0 elsewhere: all bits of x, or none."""
     return (x.view(bits) & condition.view(np.int8) - 1).view(x.dtype)
 ''',
+    "within": '''
+def within(x, low, high, problem):
+    """Return x, none of which may be below low or above high."""
+    if np.any(x < low) or np.any(x > high):
+        raise ValueError(problem)
+    return x
+''',
     "fill_gaps": '''
 def fill_gaps(rows, size, used, length, number):
     """Put a number that changes no sum between rows that lie in one array, behind what is used."""

@@ -1,14 +1,13 @@
 """Rules of SciPy, and of other libraries that are C inside.
 
-Distances and norms are recorded by what they compute, distributions by the formulas of
-`tracejit.ops.scipy.stats`. Solvers are refused by name where what they solve depends on something
+Functions are recorded by their records in `tracejit.ops.scipy`; classes by twins, distributions by
+formulas. Solvers are refused by name where what they solve depends on something
 recorded; so is C code, which knows nothing of Tensors.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,10 +18,11 @@ import numpy as np
 
 from tracejit.ops.base.creation import as_array
 from tracejit.ops.base.op import HANDLERS
-from tracejit.support.errors import fail
+from tracejit.ops.scipy.base.twins import TWINS
 from tracejit.support.imports import import_module
 from tracejit.trace.convert.numbers import python_number
 from tracejit.trace.convert.rules import where_recorded
+from tracejit.trace.guards.access_paths import ATTRIBUTE
 from tracejit.trace.guards.reads import module_name
 from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.scipy_calls import scipy_called
@@ -96,8 +96,7 @@ def number_of(tensor: Any) -> Any:
     origins = origins_of(tensor._value)
     if origins == set():
         return np.array(tensor)
-    recording = tensor._recording
-    reader = getattr(getattr(recording, "captures", None), "reader", None)
+    recording, reader = tensor._recording, _reader(tensor)
     if origins is None or reader is None:
         return None
     captured = {hidden.value: hidden.holder for hidden in recording.hidden.values()}
@@ -109,23 +108,87 @@ def number_of(tensor: Any) -> Any:
     return np.array(recording.decisions.prefix[tensor._value])
 
 
-def _is_of_stats(owner: Any) -> bool:
-    return "scipy.stats" in sys.modules and module_name(type(owner)).startswith("scipy.stats.")
+@functools.cache
+def import_records(module: str) -> None:
+    """Have the records of the package of SciPy's that a module belongs to."""
+    if module.startswith("scipy."):
+        area = module.split(".")[1]
+        with suppress(ImportError):
+            import_module(f"tracejit.ops.scipy.{_RECORDS.get(area, area)}")
 
 
-def method_of_distribution(called: Any) -> Callable[..., Any] | None:
-    """A method of a distribution, or of one with given parameters, that is recorded by a formula;
-    or None."""
-    owner, name = called.__self__, called.__func__.__name__
-    if not _is_of_stats(owner):
+_RECORDS = {"fft": "fourier"}
+"""The module of `tracejit.ops.scipy` that records a package, where it has another name."""
+
+
+def of_class(cls: type) -> Callable[..., Any] | None:
+    """The call of a class of SciPy's, which makes a twin of what is recorded; or None."""
+    import_records(module_name(cls))
+    return where_recorded(cls, recordable(cls)) if cls in HANDLERS else None
+
+
+def of_object(made: Any) -> Callable[..., Any] | None:
+    """The call of an object of SciPy's that has a twin, or of a distribution, which gives it
+    parameters that are recorded; or None."""
+    import_records(module_name(type(made)))
+    kind = TWINS.get(type(made))
+    if kind is not None:
+        return where_recorded(
+            made, lambda *args, **kwargs: _twin(made, args, kwargs)(*args, **kwargs)
+        )
+    is_distribution = hasattr(made, "_parse_args" if hasattr(made, "shapes") else "_logpdf")
+    if not (_is_of_stats(made) and is_distribution):
         return None
-    import_module("tracejit.ops.scipy.stats")
+    return where_recorded(made, lambda *args, **kwargs: FrozenDistribution(made, args, kwargs))
+
+
+def of_method(called: Any) -> Callable[..., Any] | None:
+    """A method of an object or class of SciPy's that is recorded by a formula; or None."""
+    owner = called.__self__
+    import_records(module_name(owner if isinstance(owner, type) else type(owner)))
     if called in HANDLERS:
         return recordable(called)
+    kind = TWINS.get(type(owner))
+    if kind is None:
+        return _of_frozen(called) if _is_of_stats(owner) else None
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return getattr(_twin(owner, args, kwargs), called.__name__)(*args, **kwargs)
+
+    return where_recorded(called, call)
+
+
+def _twin(made: Any, args: Any, kwargs: Any) -> Any:
+    """The twin of an object of SciPy's that is given something recorded: its attributes are noted
+    as what converted code reads."""
+    kind = TWINS[type(made)]
+    reader = _reader(recorded_argument(*args, *kwargs.values()))
+    names = kind.attributes(made)
+    values = [getattr(made, name, None) for name in names]
+    if reader is not None and not reader.is_made(made):
+        for name, value in zip(names, values, strict=True):
+            reader.note(made, ATTRIBUTE, name, value)
+            reader.hand(value, mixed=True)
+    return kind.reading(*values)
+
+
+def _reader(recorded: Any) -> Any:
+    """The reader of the recording that a Tensor belongs to, which notes what is read; or None."""
+    recording = getattr(recorded, "_recording", None)
+    return getattr(getattr(recording, "captures", None), "reader", None)
+
+
+def _is_of_stats(owner: Any) -> bool:
+    return module_name(type(owner)).startswith("scipy.stats.")
+
+
+def _of_frozen(called: Any) -> Callable[..., Any] | None:
+    """A method of a distribution with given parameters, or None."""
+    owner = called.__self__
     family = getattr(
         sys.modules["scipy.stats"], getattr(getattr(owner, "dist", None), "name", ""), None
     )
-    method = getattr(family, name, None)
+    method = getattr(family, called.__name__, None)
     if method is None or method not in HANDLERS:
         return None
     given, keywords = owner.args, owner.kwds
@@ -155,101 +218,6 @@ class FrozenDistribution:
             raise not_recorded(places.here(), called)
         recorded = recordable(method)
         return lambda *args, **kwargs: recorded(*args, *self.args, **kwargs, **self.kwds)
-
-
-def frozen(called: Any) -> Callable[..., Any] | None:
-    """The call of a distribution, which gives it parameters that are recorded; or None."""
-    if not _is_of_stats(called) or not hasattr(
-        called, "_parse_args" if hasattr(called, "shapes") else "_logpdf"
-    ):
-        return None
-    import_module("tracejit.ops.scipy.stats")
-    return where_recorded(called, lambda *args, **kwargs: FrozenDistribution(called, args, kwargs))
-
-
-Metric = Callable[[Any, Any], Any]
-
-
-def _root(squares: Any) -> Any:
-    """Square roots, with no slope where nothing is to be taken the root of."""
-    is_zero = squares == 0.0
-    return np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, squares)))
-
-
-def _squares(u: Any, v: Any) -> Any:
-    return np.sum((u - v) ** 2, axis=-1)
-
-
-def _cosine(u: Any, v: Any) -> Any:
-    lengths = _root(np.sum(u * u, axis=-1)) * _root(np.sum(v * v, axis=-1))
-    return 1.0 - np.sum(u * v, axis=-1) / lengths
-
-
-def _correlation(u: Any, v: Any) -> Any:
-    centered = [w - np.mean(w, axis=-1, keepdims=True) for w in (u, v)]
-    return _cosine(*centered)
-
-
-def _canberra(u: Any, v: Any) -> Any:
-    scale = np.abs(u) + np.abs(v)
-    return np.sum(
-        np.where(scale == 0.0, 0.0, np.abs(u - v) / np.where(scale == 0.0, 1.0, scale)), axis=-1
-    )
-
-
-METRICS: dict[str, Metric] = {
-    "braycurtis": lambda u, v: np.sum(np.abs(u - v), axis=-1) / np.sum(np.abs(u + v), axis=-1),
-    "canberra": _canberra,
-    "chebyshev": lambda u, v: np.max(np.abs(u - v), axis=-1),
-    "cityblock": lambda u, v: np.sum(np.abs(u - v), axis=-1),
-    "correlation": _correlation,
-    "cosine": _cosine,
-    "euclidean": lambda u, v: _root(_squares(u, v)),
-    "sqeuclidean": _squares,
-}
-"""The distances between the points along the last axis, by their names in scipy.spatial."""
-
-
-def _metric(name: Any, options: dict[str, Any], function: str) -> Metric:
-    if name == "minkowski" and options.keys() <= {"p"}:
-        p = options.get("p", 2)
-        return lambda u, v: np.sum(np.abs(u - v) ** p, axis=-1) ** (1.0 / p)
-    if type(name) is str and name.lower() in METRICS and not options:
-        return METRICS[name.lower()]
-    problem = f"of its metrics it records {', '.join(METRICS)} and minkowski, without weights"
-    words = {"function": function, "problem": problem, "fix": "write the distance in NumPy."}
-    raise fail("unsupported-call", places.here(), **words)
-
-
-def _points(x: Any) -> Any:
-    x = as_array(x)
-    return x if x.dtype.kind == "f" else x.astype(float)
-
-
-def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
-    """scipy.spatial.distance.cdist."""
-    distance = _metric(metric, options, "scipy.spatial.distance.cdist")
-    return distance(_points(XA)[:, None, :], _points(XB)[None, :, :])
-
-
-def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
-    """scipy.spatial.distance.pdist."""
-    distance = _metric(metric, options, "scipy.spatial.distance.pdist")
-    points = _points(X)
-    first, second = np.triu_indices(points.shape[0], 1)
-    return distance(points[first], points[second])
-
-
-def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
-    """scipy.spatial.distance.squareform."""
-    x = as_array(X)
-    if x.ndim == 2:
-        return x[np.triu_indices(x.shape[0], 1)]
-    size = (1 + math.isqrt(1 + 8 * x.shape[0])) // 2
-    first, second = np.triu_indices(size, 1)
-    places_of = np.zeros((size, size), dtype=np.intp)
-    places_of[first, second] = places_of[second, first] = np.arange(first.size)
-    return np.where(np.eye(size, dtype=bool), 0.0, x[places_of])
 
 
 def of_norm(norm: Callable[..., Any]) -> Callable[..., Any]:
@@ -292,13 +260,12 @@ def _enclosed(function: FunctionType) -> list[Any]:
 
 
 def of_function(called: Any) -> Callable[..., Any] | None:
-    """The callable that records a function of SciPy's by these rules, or None."""
+    """The callable that records a function of SciPy's, or None."""
+    import_records(called.__module__)
     area = called.__module__.split(".")[1]
     name = called.__name__
-    if area == "spatial" and name in ("cdist", "pdist", "squareform"):
-        return where_recorded(called, globals()[name])
     if area == "linalg" and name == "norm":
         return of_norm(called)
     if area in ("optimize", "integrate") and name in SOLVERS:
         return of_solver(called, f"scipy.{area}.{name}")
-    return None
+    return without_overwriting(recordable(called)) if called in HANDLERS else None

@@ -33,19 +33,18 @@ from tracejit.convert.converter import Converter
 from tracejit.convert.exclusions import CONVERTED, Reason, is_never_converted
 from tracejit.convert.operators import LASTING, Operators
 from tracejit.ops.areas import handler_of
-from tracejit.ops.base.op import HANDLERS
 from tracejit.support.imports import import_module
 from tracejit.trace.convert import numbers as numbers  # whose rules are entered
 from tracejit.trace.convert.arrays import item, method_of_array, method_of_number, of_ufunc
 from tracejit.trace.convert.classes import lend_methods
 from tracejit.trace.convert.libraries import (
-    frozen,
     is_foreign,
-    method_of_distribution,
+    of_class,
     of_function,
+    of_method,
+    of_object,
     refuse_closed,
     refusing,
-    without_overwriting,
 )
 from tracejit.trace.convert.names import seen_by
 from tracejit.trace.convert.rules import HANDED, LATE, RULES, handed, where_recorded
@@ -54,7 +53,7 @@ from tracejit.trace.guards.reads import is_installed_class, module_name
 from tracejit.trace.recording.active import active
 from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.source.files import is_installed_file
-from tracejit.trace.tensor.namespaces import NUMPY, recordable, recorded_argument
+from tracejit.trace.tensor.namespaces import NUMPY, recorded_argument
 
 LASTING.update((np.ufunc, type(np.sum)))
 MOST_LINES = 3_000
@@ -64,8 +63,6 @@ TOO_LONG = Reason(
     f"the call of a library around it runs more than {MOST_LINES:,} lines",
     "Call less of the library, or write what it does in a function",
 )
-_RECORDS = {"fft": "fourier"}
-"""The module of `tracejit.ops.scipy` that records a package, where it has another name."""
 LRU_CACHE = type(functools.lru_cache(abs))
 _OWNERS = frozenset((np.ndarray, np.ufunc))
 _DESCRIPTORS = frozenset((MethodDescriptorType, WrapperDescriptorType))
@@ -236,6 +233,8 @@ class Routes:
         if not is_installed_class(cls):
             self.lend_methods_of(cls)
             return cls
+        if (recorded := of_class(cls)) is not None:
+            return recorded
 
         def make(*args: Any, **kwargs: Any) -> Any:
             refuse_closed(cls, args, kwargs)
@@ -271,7 +270,7 @@ class Routes:
             return where_recorded(called, self.call(called.__wrapped__))
         if kind is np.vectorize:
             return self._vectorized(called)
-        found = frozen(called)
+        found = of_object(called)
         return refusing(called) if found is None and is_foreign(called, kind) else found
 
     def _vectorized(self, made: np.vectorize) -> Any:
@@ -387,7 +386,7 @@ def _method(called: Any) -> Any:
     found = RULES.get(function) if type(function) is FunctionType else None
     if found is not None:
         return MethodType(found, called.__self__)
-    return method_of_distribution(called)
+    return of_method(called)
 
 
 def _load_rules(module: str) -> None:
@@ -423,7 +422,7 @@ def _route(called: Any, kind: type, route: Callable[[Any], Any]) -> Any:
     if kind is np.ufunc or module.startswith("numpy."):
         found = next((found for find in NUMPY if (found := find(called)) is not None), None)
     elif module.startswith("scipy.") and not is_class:
-        found = _of_scipy(called)
+        found = of_function(called)
     if found is None and module.endswith("array_api_compat.numpy.linalg."):
         found = getattr(np.linalg, called.__name__, None)
     return handed(found or called, route) if called in HANDED else found
@@ -436,13 +435,3 @@ def _module_of(called: Any) -> str:
         return f"{getattr(called, '__module__', None)}."
     module = names.get("__name__")
     return f"{module}."
-
-
-def _of_scipy(called: Any) -> Any:
-    area = called.__module__.split(".")[1]
-    with suppress(ImportError):
-        import_module(f"tracejit.ops.scipy.{_RECORDS.get(area, area)}")
-    found = of_function(called)
-    if found is None and called in HANDLERS:
-        found = without_overwriting(recordable(called))
-    return found

@@ -81,7 +81,9 @@ def recordable(
     """`function`, its calls with a Tensor or a Variable recorded, or refused by name; `convert`
     makes arrays of lists, and of tuples that hold them."""
 
-    @functools.wraps(function)
+    shown = () if isinstance(function, type) else functools.WRAPPER_UPDATES
+
+    @functools.wraps(function, updated=shown)
     def call(*args: Any, **kwargs: Any) -> Any:
         recorded = recorded_argument(*args, *kwargs.values())
         if recorded is None:

@@ -448,12 +448,12 @@ def interpolate_interp1d_0_0_1_0_2_0_3_0_x_1_5(x: Any) -> Any:
     return scipy.interpolate.interp1d([0.0, 1.0, 2.0, 3.0], x)(1.5)
 
 
-@idiom(X, refused="C code")
+@idiom(X)
 def interpolate_cubicspline_0_0_1_0_2_0_3_0_x_1_5(x: Any) -> Any:
     return scipy.interpolate.CubicSpline([0.0, 1.0, 2.0, 3.0], x)(1.5)
 
 
-@idiom(X, refused="C code")
+@idiom(X)
 def interpolate_pchipinterpolator_0_0_1_0_2_0_3_0_x(x: Any) -> Any:
     return scipy.interpolate.PchipInterpolator([0.0, 1.0, 2.0, 3.0], x)(1.5)
 

@@ -672,17 +672,17 @@ def interpolate_interp1d_0_0_1_0_2_0_3_0_x_kind(x: Any) -> Any:
     return interpolate.interp1d([0.0, 1.0, 2.0, 3.0], x, kind="nearest")(0.6)
 
 
-@library(X, refused="C code")
+@library(X)
 def interpolate_cubicspline_0_0_1_0_2_0_3_0_x_bc(x: Any) -> Any:
     return interpolate.CubicSpline([0.0, 1.0, 2.0, 3.0], x, bc_type="natural")([0.5, 1.5])
 
 
-@library(X, refused="C code")
+@library(X)
 def interpolate_pchipinterpolator_0_0_1_0_2_0_3(x: Any) -> Any:
     return interpolate.PchipInterpolator([0.0, 1.0, 2.0, 3.0], x)([0.5, 1.5])
 
 
-@library(X, refused="C code")
+@library(X)
 def interpolate_akima1dinterpolator_0_0_1_0_2_0(x: Any) -> Any:
     return interpolate.Akima1DInterpolator([0.0, 1.0, 2.0, 3.0], x)([0.5, 1.5])
 
@@ -702,22 +702,22 @@ def interpolate_lagrange_0_0_1_0_2_0_3_0_x_0_5(x: Any) -> Any:
     return interpolate.lagrange([0.0, 1.0, 2.0, 3.0], x)(0.5)
 
 
-@library(X, refused="C code")
+@library(X)
 def interpolate_make_interp_spline_0_0_1_0_2_0_3(x: Any) -> Any:
     return interpolate.make_interp_spline([0.0, 1.0, 2.0, 3.0], x)(0.5)
 
 
-@library(X, refused="C code")
+@library(X)
 def interpolate_bspline_0_0_1_2_3_3_x_1_0_5(x: Any) -> Any:
     return interpolate.BSpline([0, 0, 1, 2, 3, 3], x, 1)(0.5)
 
 
-@library(X, refused="C code")
+@library(X)
 def interpolate_ppoly_x_reshape_2_2_0_0_1_0_2_0(x: Any) -> Any:
     return interpolate.PPoly(x.reshape(2, 2), [0.0, 1.0, 2.0])(0.5)
 
 
-@library(X, refused="C code")
+@library(X)
 def interpolate_regulargridinterpolator_0_0_1_0(x: Any) -> Any:
     return interpolate.RegularGridInterpolator(([0.0, 1.0], [0.0, 1.0]), x.reshape(2, 2))(
         [[0.3, 0.6]]

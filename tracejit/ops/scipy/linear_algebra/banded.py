@@ -53,7 +53,7 @@ def _band(rows: int, size: int, upper: int) -> tuple[Any, Any, Any]:
 
 def _transposed(ab: Any, lower: int) -> Any:
     """The band of the transposed matrix, whose upper diagonals are `lower` ones of the matrix."""
-    row, _, inside = _band(*ab.shape, lower)
+    row, _, inside = _band(ab.shape[0], ab.shape[1], lower)
     return np.where(inside, np.take_along_axis(ab[::-1], row, axis=1), 0)
 
 
@@ -67,7 +67,7 @@ def _outer_band(g: Any, x: Any, rows: int, upper: int) -> Any:
 
 def _product(ab: Any, x: Any, lower: int) -> Any:
     """The product of the matrix with vectors."""
-    row, _, _ = _band(*ab.shape, lower)
+    row, _, _ = _band(ab.shape[0], ab.shape[1], lower)
     band = _transposed(ab, lower)
     return np.sum((band if x.ndim == 1 else band[..., None]) * x[row], axis=0)
 

@@ -1,0 +1,115 @@
+"""Samples of scipy.interpolate and scipy.spatial."""
+
+from __future__ import annotations
+
+import numpy as np
+from table import Sample, normal, positive
+
+from tracejit.ops.scipy import spatial
+from tracejit.scipy import interpolate
+
+T = np.array([0.0, 0.7, 1.1, 2.0, 2.4, 3.3])
+Q = np.array([0.2, 0.95, 1.7, 3.1])
+U = np.array([0.1, 0.6, 1.2, 1.9, 2.3])
+P = np.array([[0.3, 0.2], [1.5, 1.1], [2.9, 2.0]])
+
+
+def made(name, *args, **options):
+    """What an interpolator through data answers at points."""
+
+    def call(t, y, q):
+        return getattr(interpolate, name)(t, y, **options)(q, *args)
+
+    return call
+
+
+def integral(t, y, q):
+    """The integral of a spline."""
+    return interpolate.CubicSpline(t, y).integrate(q[0], q[-1])
+
+
+def polynomial(c, x, q):
+    """A piecewise polynomial with its slope."""
+    pieces = interpolate.PPoly(c, x)
+    return pieces(q) + pieces.derivative()(q) + pieces.antiderivative()(q)
+
+
+def spline(t, c, q):
+    """A B-spline with its slope."""
+    basis = interpolate.BSpline(t, c, 2)
+    return basis(q) + basis.derivative()(q) + basis.antiderivative()(q)
+
+
+def surface(x, y, z, p):
+    """A spline of two variables, and its slope."""
+    through = interpolate.RectBivariateSpline(x, y, z)
+    return through.ev(p[:, 0], p[:, 1]) + through(p[:, 0], p[:, 1], dx=1, grid=False)
+
+
+def grid(**options):
+    """Data on a grid at points."""
+    return lambda x, y, z, p: interpolate.RegularGridInterpolator((x, y), z, **options)(p)
+
+
+def sample(op, call, *args, order=2, **fields):
+    """A sample that SciPy computes in double precision, whatever it is given."""
+    return Sample(op, call, args, order=order, holomorphic=False, float32=False, **fields)
+
+
+INTERPOLATED = [
+    *[
+        sample("CubicSpline", call, T, y, Q)
+        for call, y in (
+            (made("CubicSpline"), normal(6)),
+            (made("CubicSpline", axis=1), normal(2, 6)),
+            (made("CubicSpline", 1, bc_type="natural"), normal(6, 2)),
+            (made("CubicSpline", bc_type=((1, 0.5), "clamped"), extrapolate=False), normal(6)),
+            (integral, normal(6)),
+        )
+    ],
+    sample("CubicSpline", lambda y, q: interpolate.CubicSpline(
+        T, np.concatenate([y, y[:1]]), bc_type="periodic")(q), normal(5), Q + 2.0),
+    sample("CubicSpline", lambda y: interpolate.CubicSpline(T, y)(0.3), normal(6)),
+    sample("CubicHermiteSpline", lambda t, y, s, q: interpolate.CubicHermiteSpline(t, y, s)(q),
+           T, normal(6), normal(6), Q),
+    sample("PchipInterpolator", made("PchipInterpolator"), T, normal(6), Q),
+    sample("PchipInterpolator", made("PchipInterpolator", 1), T, np.cumsum(positive(6, 2), 0), Q),
+    sample("Akima1DInterpolator", made("Akima1DInterpolator"), T, normal(6), Q),
+    sample("Akima1DInterpolator", made("Akima1DInterpolator", method="makima"), T, normal(6), Q),
+    sample("PPoly", polynomial, normal(3, 5), T, Q),
+    sample("PPoly", polynomial, normal(2, 5, 2), T, Q.reshape(2, 2)),
+    sample("BSpline", spline, np.concatenate([[-0.4, -0.2], T, [3.5, 3.6]]), normal(7), Q),
+    sample("make_interp_spline", made("make_interp_spline"), T, normal(6), Q),
+    sample("make_interp_spline", made("make_interp_spline", k=2), T, normal(6, 2), Q),
+    sample("make_interp_spline", made("make_interp_spline", bc_type="natural"), T, normal(6), Q),
+    *[
+        sample("interp1d", made("interp1d", kind=kind), T, normal(6), Q)
+        for kind in ("linear", "nearest", "previous", "next", "zero", "cubic")
+    ],
+    sample("interp1d", made("interp1d", axis=0, fill_value=(1.0, 2.0), bounds_error=False),
+           T, normal(6, 2), Q + 1.0),
+    sample("within", made("interp1d"), T, normal(6), Q),
+    sample("RegularGridInterpolator", grid(), T, U, normal(6, 5), P),
+    sample("RegularGridInterpolator", grid(method="nearest"), T, U, normal(6, 5), P),
+    sample("RegularGridInterpolator", grid(method="cubic"), T, U, normal(6, 5), P, order=1),
+    sample("RegularGridInterpolator", grid(bounds_error=False, fill_value=None), T, U,
+           normal(6, 5, 2), P + 1.0),
+    sample("RectBivariateSpline", surface, T, U, normal(6, 5), P, order=1),
+]  # fmt: skip
+
+DISTANCES = [
+    *[
+        sample("cdist", lambda a, b, m=metric: spatial.cdist(a, b, m),
+               positive(2, 3), 2.0 + positive(3, 3))
+        for metric in ("euclidean", "cosine", "correlation", "jensenshannon", "braycurtis")
+    ],
+    sample("cdist", lambda a, b, w: spatial.cdist(a, b, "minkowski", p=3, w=w),
+           normal(2, 3), 2.0 + positive(3, 3), positive(3)),
+    sample("pdist", spatial.pdist, normal(4, 3)),
+    sample("pdist", lambda a: spatial.pdist(a, "seuclidean"), normal(4, 3)),
+    sample("squareform", spatial.squareform, normal(6)),
+    sample("squareform", spatial.squareform,
+           (lambda a: (a + a.T) * (1 - np.eye(4)))(normal(4, 4))),
+]  # fmt: skip
+
+SAMPLES = [*INTERPOLATED, *DISTANCES]
