@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from table import Sample, complex_normal, low, normal
 
+from tracejit.ops.scipy import signal as records
 from tracejit.scipy import integrate, signal
 
 C = complex_normal
@@ -122,4 +123,24 @@ INTEGRATED = [
     Sample("simpson_at", lambda y: integrate.simpson(y, PLACES[:4]), (normal(4),)),
 ]
 
-SAMPLES = CONVOLVED + FILTERED + INTEGRATED
+
+def sections(x, z):
+    """sosfilt from states."""
+    sos = np.array([[0.5, 0.2, 0.1, 1.0, -0.4, 0.1], [1.0, 0.3, 0.2, 1.0, 0.2, -0.3]])
+    return records.sosfilt(sos, x, zi=z)
+
+
+STATES = [
+    Sample("lfilter_zi", lambda b, a: records.lfilter_zi(b, np.concatenate([[1.5], a])),
+           (normal(3), 0.3 * normal(2)), holomorphic=False, float32=False),
+    Sample("filtfilt", lambda b, x: records.filtfilt(b, [1.0, -0.4], x), (normal(2), normal(2, 9)),
+           holomorphic=False),
+    Sample("sosfilt", sections, (normal(7), normal(2, 2)), holomorphic=False, float32=False),
+    Sample("sosfilt_zi", lambda x: records.sosfilt_zi(x), (np.array(
+        [[0.5, 0.2, 0.1, 1.0, -0.4, 0.1]]),), holomorphic=False, differentiable=False),
+    Sample("sosfiltfilt", lambda x: records.sosfiltfilt(
+        np.array([[0.5, 0.2, 0.1, 1.0, -0.4, 0.1]]), x), (normal(12),), holomorphic=False,
+        float32=False),
+]  # fmt: skip
+
+SAMPLES = CONVOLVED + FILTERED + STATES + INTEGRATED

@@ -302,7 +302,7 @@ MAPPED = {
     ),
     **dict.fromkeys(
         ("signal_convolve", "signal_fftconvolve", "signal_oaconvolve",
-         "signal_convolve2d", "signal_correlate", "signal_correlate2d", "lfilter"),
+         "signal_convolve2d", "signal_correlate", "signal_correlate2d"),
         "SciPy filters one at a time",
     ),
     **dict.fromkeys(
@@ -319,6 +319,7 @@ MAPPED_IN_PART = {
     "gradient_at": "places of each element's own",
     "digitize": "bins of each element's own",
     "interp": "a curve of each element's own",
+    "lfilter": "coefficients of each element's own",
     "lstsq": "a matrix of each element's own",
     "isin": "test elements of each element's own",
     "reduce": "a first value of each element's own",

@@ -432,12 +432,12 @@ def signal_lfilter_1_0_0_3_1_0_0_5_x(x: Any) -> Any:
     return signal.lfilter([1.0, 0.3], [1.0, -0.5], x)
 
 
-@library(X, refused="C code")
+@library(X)
 def signal_filtfilt_0_5_0_5_1_0_tile_x_4(x: Any) -> Any:
     return signal.filtfilt([0.5, 0.5], [1.0], np.tile(x, 4))
 
 
-@library(X, refused="C code")
+@library(X)
 def signal_sosfilt_array_1_0_0_3_0_0_1_0_0_5_0_0(x: Any) -> Any:
     return signal.sosfilt(np.array([[1.0, 0.3, 0.0, 1.0, -0.5, 0.0]]), x)
 
