@@ -5,8 +5,10 @@ for bit. Outside of a distribution's support the gradient is zero; where a param
 result is nan, as SciPy has it.
 """
 
+from tracejit.ops.scipy.stats import bounded as bounded
 from tracejit.ops.scipy.stats import continuous as continuous
 from tracejit.ops.scipy.stats import discrete as discrete
 from tracejit.ops.scipy.stats import families as families
 from tracejit.ops.scipy.stats import multivariate as multivariate
+from tracejit.ops.scipy.stats import positive as positive
 from tracejit.ops.scipy.stats import statistics as statistics

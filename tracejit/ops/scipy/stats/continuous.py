@@ -17,9 +17,9 @@ from tracejit.ops.scipy.stats.families import Family, Formula
 
 LOG_2 = math.log(2)
 LOG_2PI = math.log(2 * math.pi)
-_HALF_LINE: Any = lambda *shapes: (0.0, np.inf)  # noqa: E731
-_UNIT: Any = lambda *shapes: (0.0, 1.0)  # noqa: E731
-_POSITIVE: Any = lambda shape: shape > 0  # noqa: E731
+HALF_LINE: Any = lambda *shapes: (0.0, np.inf)  # noqa: E731
+UNIT: Any = lambda *shapes: (0.0, 1.0)  # noqa: E731
+POSITIVE: Any = lambda shape: shape > 0  # noqa: E731
 
 
 def _exp_of(formula: Formula) -> Formula:
@@ -66,14 +66,15 @@ def _complete(formulas: dict[str, Formula], symmetric: bool) -> dict[str, Formul
     return made
 
 
-def _family(distribution: Any, symmetric: bool = False, **fields: Any) -> Family:
-    own = {key: fields.pop(key) for key in ("bounds", "inside", "valid") if key in fields}
-    family = Family(distribution, _complete(fields, symmetric), **own)
-    family.declare()
-    return family
+def family(distribution: Any, symmetric: bool = False, **fields: Any) -> Family:
+    """Declare a distribution by the formulas of its standard form, and those that follow."""
+    own = {key: fields.pop(key) for key in ("bounds", "inside", "valid", "finite") if key in fields}
+    declared = Family(distribution, _complete(fields, symmetric), **own)
+    declared.declare()
+    return declared
 
 
-_family(
+family(
     stats.norm,
     symmetric=True,
     logpdf=lambda x: -(x * x) / 2 - LOG_2PI / 2,
@@ -84,17 +85,17 @@ _family(
     var=lambda: 1.0,
     entropy=lambda: 0.5 * (LOG_2PI + 1),
 )
-_family(
+family(
     stats.halfnorm,
-    bounds=_HALF_LINE,
+    bounds=HALF_LINE,
     inside=lambda: 1.0,
     logpdf=lambda x: 0.5 * math.log(2 / math.pi) - x * x / 2,
     cdf=lambda x: sc.erf(x / math.sqrt(2)),
     sf=lambda x: 2 * sc.ndtr(-x),
 )
-_family(
+family(
     stats.beta,
-    bounds=_UNIT,
+    bounds=UNIT,
     inside=lambda a, b: 0.5,
     valid=lambda a, b: (a > 0) & (b > 0),
     logpdf=lambda x, a, b: sc.xlog1py(b - 1, -x) + sc.xlogy(a - 1, x) - sc.betaln(a, b),
@@ -105,11 +106,11 @@ _family(
     mean=lambda a, b: a / (a + b),
     var=lambda a, b: a * b / ((a + b) * (a + b) * (a + b + 1)),
 )
-_family(
+family(
     stats.gamma,
-    bounds=_HALF_LINE,
+    bounds=HALF_LINE,
     inside=lambda a: 1.0,
-    valid=_POSITIVE,
+    valid=POSITIVE,
     logpdf=lambda x, a: sc.xlogy(a - 1, x) - x - sc.gammaln(a),
     cdf=lambda x, a: sc.gammainc(a, x),
     sf=lambda x, a: sc.gammaincc(a, x),
@@ -119,11 +120,11 @@ _family(
     var=lambda a: a,
     entropy=lambda a: a + sc.gammaln(a) + (1 - a) * sc.psi(a),
 )
-_family(
+family(
     stats.chi2,
-    bounds=_HALF_LINE,
+    bounds=HALF_LINE,
     inside=lambda df: 1.0,
-    valid=_POSITIVE,
+    valid=POSITIVE,
     logpdf=lambda x, df: sc.xlogy(df / 2 - 1, x) - x / 2 - sc.gammaln(df / 2) - (LOG_2 * df) / 2,
     cdf=lambda x, df: sc.gammainc(df / 2, x / 2),
     sf=lambda x, df: sc.gammaincc(df / 2, x / 2),
@@ -139,17 +140,17 @@ def _t_logpdf(x: Any, df: Any) -> Any:
     return scale - (df + 1) / 2 * np.log1p(x * x / df)
 
 
-_family(
+family(
     stats.t,
     symmetric=True,
-    valid=_POSITIVE,
+    valid=POSITIVE,
     logpdf=_t_logpdf,
     cdf=lambda x, df: sc.stdtr(df, x),
     ppf=lambda q, df: sc.stdtrit(df, q),
 )
-_family(
+family(
     stats.expon,
-    bounds=_HALF_LINE,
+    bounds=HALF_LINE,
     inside=lambda: 1.0,
     logpdf=lambda x: -x,
     cdf=lambda x: -np.expm1(-x),
@@ -167,7 +168,7 @@ def _laplace_ppf(q: Any) -> Any:
     return np.where(upper, -np.log(2 * (1 - q)), np.log(2 * q))
 
 
-_family(
+family(
     stats.laplace,
     symmetric=True,
     logpdf=lambda x: -np.abs(x) - LOG_2,
@@ -177,7 +178,7 @@ _family(
     var=lambda: 2.0,
     entropy=lambda: LOG_2 + 1,
 )
-_family(
+family(
     stats.logistic,
     symmetric=True,
     logpdf=lambda x: -np.abs(x) - 2.0 * np.log1p(np.exp(-np.abs(x))),
@@ -188,7 +189,7 @@ _family(
     var=lambda: math.pi**2 / 3.0,
     entropy=lambda: 2.0,
 )
-_family(
+family(
     stats.cauchy,
     symmetric=True,
     pdf=lambda x: 1.0 / math.pi / (1.0 + x * x),
@@ -197,9 +198,9 @@ _family(
     ppf=lambda q: np.tan(math.pi * q - math.pi / 2.0),
     entropy=lambda: math.log(4 * math.pi),
 )
-_family(
+family(
     stats.uniform,
-    bounds=_UNIT,
+    bounds=UNIT,
     pdf=lambda x: np.where(np.isnan(x), np.nan, 1.0),
     logpdf=lambda x: np.where(np.isnan(x), np.nan, 0.0),
     cdf=lambda x: x,
@@ -220,11 +221,11 @@ def _lognorm_logpdf(x: Any, s: Any) -> Any:
     return np.where(at_zero, -np.inf, y)
 
 
-_family(
+family(
     stats.lognorm,
-    bounds=_HALF_LINE,
+    bounds=HALF_LINE,
     inside=lambda s: 1.0,
-    valid=_POSITIVE,
+    valid=POSITIVE,
     logpdf=_lognorm_logpdf,
     cdf=lambda x, s: sc.ndtr(np.log(x) / s),
     sf=lambda x, s: sc.ndtr(-np.log(x) / s),
@@ -236,18 +237,18 @@ _family(
     var=lambda s: np.exp(s * s) * np.expm1(s * s),
     entropy=lambda s: 0.5 * (1 + LOG_2PI + 2 * np.log(s)),
 )
-_family(
+family(
     stats.pareto,
     bounds=lambda b: (1.0, np.inf),
     inside=lambda b: 2.0,
-    valid=_POSITIVE,
+    valid=POSITIVE,
     logpdf=lambda x, b: np.log(b) - (b + 1) * np.log(x),
     cdf=lambda x, b: 1 - x ** (-b),
     sf=lambda x, b: x ** (-b),
     ppf=lambda q, b: (1 - q) ** (-1.0 / b),
     isf=lambda q, b: q ** (-1.0 / b),
 )
-_family(
+family(
     stats.gumbel_r,
     logpdf=lambda x: -x - np.exp(-x),
     logcdf=lambda x: -np.exp(-x),
@@ -255,7 +256,7 @@ _family(
     ppf=lambda q: -np.log(-np.log(q)),
     isf=lambda q: -np.log(-np.log1p(-q)),
 )
-_family(
+family(
     stats.gumbel_l,
     logpdf=lambda x: x - np.exp(x),
     cdf=lambda x: -np.expm1(-np.exp(x)),
@@ -263,11 +264,11 @@ _family(
     ppf=lambda q: np.log(-np.log1p(-q)),
     isf=lambda q: np.log(-np.log(q)),
 )
-_family(
+family(
     stats.weibull_min,
-    bounds=_HALF_LINE,
+    bounds=HALF_LINE,
     inside=lambda c: 1.0,
-    valid=_POSITIVE,
+    valid=POSITIVE,
     logpdf=lambda x, c: np.log(c) + sc.xlogy(c - 1, x) - x**c,
     cdf=lambda x, c: -np.expm1(-(x**c)),
     logsf=lambda x, c: -(x**c),
@@ -287,10 +288,10 @@ def _gennorm_cdf(x: Any, beta: Any) -> Any:
     return (0.5 + half) - half * sc.gammaincc(1.0 / beta, _modulus(x, beta))
 
 
-_family(
+family(
     stats.gennorm,
     symmetric=True,
-    valid=_POSITIVE,
+    valid=POSITIVE,
     logpdf=lambda x, beta: np.log(0.5 * beta) - sc.gammaln(1.0 / beta) - _modulus(x, beta),
     cdf=_gennorm_cdf,
 )
@@ -322,7 +323,7 @@ def _truncnorm_logsf(x: Any, a: Any, b: Any) -> Any:
     return _log_mass(x, b) - _log_mass(a, b)
 
 
-_family(
+family(
     stats.truncnorm,
     bounds=lambda a, b: (a, b),
     inside=lambda a, b: _between(a, b),
@@ -339,13 +340,13 @@ def _between(a: Any, b: Any) -> Any:
     return 0.5 * (low + high)
 
 
-_family(
+family(
     stats.vonmises,
     valid=lambda kappa: kappa >= 0,
     pdf=lambda x, kappa: np.exp(kappa * sc.cosm1(x)) / (2 * math.pi * sc.i0e(kappa)),
     logpdf=lambda x, kappa: kappa * sc.cosm1(x) - LOG_2PI - np.log(sc.i0e(kappa)),
 )
-_family(
+family(
     stats.wrapcauchy,
     bounds=lambda c: (0.0, 2 * math.pi),
     inside=lambda c: 1.0,

@@ -99,6 +99,42 @@ _family(
 )
 
 
+_family(
+    stats.randint,
+    bounds=lambda low, high: (low, high - 1),
+    inside=lambda low, high: low,
+    valid=lambda low, high: (high > low) & (np.floor(low) == low) & (np.floor(high) == high),
+    logpmf=lambda k, low, high: -np.log(high - low + 0.0 * k),
+    cdf=lambda k, low, high: (k - low + 1.0) / (high - low),
+    sf=lambda k, low, high: 1.0 - (k - low + 1.0) / (high - low),
+    mean=lambda low, high: (high + low - 1.0) / 2,
+)
+_family(
+    stats.logser,
+    bounds=lambda p: (1.0, np.inf),
+    inside=lambda p: 1.0,
+    valid=lambda p: (p > 0) & (p < 1),
+    logpmf=lambda k, p: k * np.log(p) - np.log(k) - np.log(-np.log1p(-p)),
+)
+_family(
+    stats.planck,
+    bounds=_COUNTS,
+    inside=_ZERO,
+    valid=lambda rate: rate > 0,
+    logpmf=lambda k, rate: np.log(-np.expm1(-rate)) - rate * k,
+    cdf=lambda k, rate: -np.expm1(-rate * (k + 1)),
+    sf=lambda k, rate: np.exp(-rate * (k + 1)),
+    logsf=lambda k, rate: -rate * (k + 1),
+)
+_family(
+    stats.dlaplace,
+    bounds=lambda a: (-np.inf, np.inf),
+    inside=_ZERO,
+    valid=lambda a: a > 0,
+    logpmf=lambda k, a: np.log(np.tanh(a / 2.0)) - a * np.abs(k),
+)
+
+
 def _betabinom_logpmf(k: Any, n: Any, a: Any, b: Any) -> Any:
     ways = -np.log(n + 1) - sc.betaln(n - k + 1, k + 1)
     return ways + sc.betaln(k + a, n - k + b) - sc.betaln(a, b)

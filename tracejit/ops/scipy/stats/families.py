@@ -64,7 +64,7 @@ class Family:
     """A continuous distribution, by the formulas that are known of its standard form.
 
     `bounds` gives the support for the shape parameters, `inside` a point in it. `valid` says which
-    shape parameters are.
+    shape parameters are. `finite` says that no formula is right at infinity.
     """
 
     distribution: Any
@@ -74,6 +74,7 @@ class Family:
     valid: Callable[..., Any] = lambda *shapes: True
     scaled: bool = True
     point: str = "x"
+    finite: bool = False
 
     def signature(self, *first: str) -> inspect.Signature:
         """The parameters of a method of SciPy's; `first` come before the distribution's own."""
@@ -144,6 +145,8 @@ class Family:
             conditions.append(z < low if closed else z <= low)
         if not always(high == np.inf):
             conditions.append(z > high if closed else z >= high)
+        if self.finite:
+            conditions.append(np.isinf(z))
         return functools.reduce(operator.or_, conditions) if conditions else None
 
     def moved_inside(self, z: Any, outside: Any, shapes: tuple[Any, ...]) -> Any:
@@ -163,9 +166,10 @@ class Family:
         low, high = self.bounds(*shapes)
         nothing, all_ = (-np.inf, 0.0) if name.startswith("log") else (0.0, 1.0)
         below, above = (nothing, all_) if name.endswith("cdf") else (all_, nothing)
-        if not always(low == -np.inf):
+        if self.finite or not always(low == -np.inf):
             y = np.where(z <= low, below, y)
-        return y if always(high == np.inf) else np.where(z >= high, above, y)
+        is_above = self.finite or not always(high == np.inf)
+        return np.where(z >= high, above, y) if is_above else y
 
     def quantile(self, name: str, formula: Formula, q: Any, *values: Any) -> Any:
         """The point below or above which the probability is q."""
