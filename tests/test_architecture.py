@@ -167,7 +167,7 @@ TESTED_BY = {
         ops.scipy.interpolate.polynomials
     """,
     "tests/scipy/test_spatial.py": """
-        ops.scipy.spatial
+        ops.scipy.distances ops.scipy.rotations ops.scipy.spatial
     """,
     "tests/scipy/test_stats.py": """
         ops.scipy.stats.bounded ops.scipy.stats.continuous ops.scipy.stats.discrete

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from table import Sample, normal, positive
+from table import Sample, normal, positive, unit
 
-from tracejit.ops.scipy import spatial
+from tracejit.ops.scipy import distances, rotations
 from tracejit.scipy import interpolate
 
 T = np.array([0.0, 0.7, 1.1, 2.0, 2.4, 3.3])
@@ -99,17 +99,47 @@ INTERPOLATED = [
 
 DISTANCES = [
     *[
-        sample("cdist", lambda a, b, m=metric: spatial.cdist(a, b, m),
+        sample("cdist", lambda a, b, m=metric: distances.cdist(a, b, m),
                positive(2, 3), 2.0 + positive(3, 3))
         for metric in ("euclidean", "cosine", "correlation", "jensenshannon", "braycurtis")
     ],
-    sample("cdist", lambda a, b, w: spatial.cdist(a, b, "minkowski", p=3, w=w),
+    sample("cdist", lambda a, b, w: distances.cdist(a, b, "minkowski", p=3, w=w),
            normal(2, 3), 2.0 + positive(3, 3), positive(3)),
-    sample("pdist", spatial.pdist, normal(4, 3)),
-    sample("pdist", lambda a: spatial.pdist(a, "seuclidean"), normal(4, 3)),
-    sample("squareform", spatial.squareform, normal(6)),
-    sample("squareform", spatial.squareform,
+    sample("pdist", distances.pdist, normal(4, 3)),
+    sample("pdist", lambda a: distances.pdist(a, "seuclidean"), normal(4, 3)),
+    sample("squareform", distances.squareform, normal(6)),
+    sample("squareform", distances.squareform,
            (lambda a: (a + a.T) * (1 - np.eye(4)))(normal(4, 4))),
 ]  # fmt: skip
 
-SAMPLES = [*INTERPOLATED, *DISTANCES]
+
+def rotated(make, **options):
+    """Vectors that rotations apply to, and the rotations as matrices and vectors."""
+
+    def call(x, vectors):
+        turn = make(x, **options)
+        return turn.apply(vectors), turn.inv().as_rotvec(), (turn * turn).as_quat()
+
+    return call
+
+
+def euler(angles, vectors):
+    """Vectors turned by angles, and the angles."""
+    turn = rotations.from_euler("zyx", angles)
+    return turn.apply(vectors), turn.as_euler("xyz"), turn.magnitude()
+
+
+TURNED = [
+    sample("from_rotvec", rotated(rotations.from_rotvec), normal(3), normal(4, 3)),
+    sample("from_rotvec", rotated(rotations.from_rotvec), np.zeros(3), normal(3)),
+    sample("from_rotvec", rotated(rotations.from_rotvec, degrees=True), normal(4, 3), normal(4, 3)),
+    sample("from_quat", rotated(rotations.from_quat), normal(4), normal(2, 3)),
+    sample("from_quat", rotated(rotations.from_quat, scalar_first=True), normal(2, 4), normal(3)),
+    sample("from_mrp", rotated(rotations.from_mrp), normal(2, 3), normal(3)),
+    sample("from_matrix", lambda x, v: rotations.from_matrix(
+        rotations.from_rotvec(x).as_matrix()).apply(v), normal(2, 3), normal(3)),
+    sample("from_euler", euler, unit(3), normal(2, 3)),
+    sample("from_euler", euler, unit(2, 3), normal(3)),
+]  # fmt: skip
+
+SAMPLES = [*INTERPOLATED, *DISTANCES, *TURNED]

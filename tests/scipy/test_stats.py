@@ -87,7 +87,8 @@ DISCRETE = {
     "dlaplace": ((0.7,), 1),
 }
 WITHOUT_QUANTILES = (
-    "halfnorm", "gennorm", "truncnorm", "f", "invgauss", "betaprime", "laplace_asymmetric", "semicircular",
+    "halfnorm", "gennorm", "truncnorm", "f", "invgauss", "betaprime", "laplace_asymmetric",
+    "semicircular",
 )  # fmt: skip
 METHODS = {name: [
     method

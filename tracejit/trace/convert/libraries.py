@@ -18,11 +18,11 @@ import numpy as np
 
 from tracejit.ops.base.creation import as_array
 from tracejit.ops.base.op import HANDLERS
-from tracejit.ops.scipy.base.twins import TWINS
+from tracejit.ops.scipy.base.twins import TWINS, Twin
 from tracejit.support.imports import import_module
 from tracejit.trace.convert.numbers import python_number
 from tracejit.trace.convert.rules import where_recorded
-from tracejit.trace.guards.access_paths import ATTRIBUTE
+from tracejit.trace.guards.access_paths import ATTRIBUTE, PathStep
 from tracejit.trace.guards.reads import module_name
 from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.scipy_calls import scipy_called
@@ -158,6 +158,15 @@ def of_method(called: Any) -> Callable[..., Any] | None:
     return where_recorded(called, call)
 
 
+def beside_twins(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands of an operation, an object of SciPy's beside a twin as one."""
+    if TWINS.keys().isdisjoint(map(type, operands)):
+        return operands
+    if not any(issubclass(type(one), Twin) for one in operands):
+        return operands
+    return tuple([_twin(one, operands, {}) if type(one) in TWINS else one for one in operands])
+
+
 def _twin(made: Any, args: Any, kwargs: Any) -> Any:
     """The twin of an object of SciPy's that is given something recorded: its attributes are noted
     as what converted code reads."""
@@ -169,7 +178,23 @@ def _twin(made: Any, args: Any, kwargs: Any) -> Any:
         for name, value in zip(names, values, strict=True):
             reader.note(made, ATTRIBUTE, name, value)
             reader.hand(value, mixed=True)
-    return kind.reading(*values)
+        for name in kind.calls:
+            reader.note(made, _ANSWER, name, _answer_of(made, name))
+    return kind.reading(*values, *[getattr(made, name)() for name in kind.calls])
+
+
+def _answer_of(made: Any, name: str) -> bytes:
+    """The numbers that a method answers."""
+    numbers: bytes = getattr(made, name)().tobytes()
+    return numbers
+
+
+_ANSWER = PathStep(
+    _answer_of,
+    lambda held, name, bind: f"{held}.{name}().tobytes()",
+    lambda held, name: f"{held}.{name}()",
+)
+"""The step from an object to the numbers that a method of its answers."""
 
 
 def _reader(recorded: Any) -> Any:

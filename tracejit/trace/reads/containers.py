@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.trace.convert.arrays import item as recorded_item
+from tracejit.trace.convert.libraries import beside_twins
 from tracejit.trace.convert.routes import unobserved
 from tracejit.trace.guards.access_paths import ITEM, PathStep, key_text
 from tracejit.trace.guards.contents import is_table
@@ -443,7 +444,7 @@ class Containers(Attributes):
             self.hand(one, mixed)
         if mixed or any(hasattr(type(one), "__tracejit_sparse__") for one in operands):
             operands = tuple([recorded(one) if is_matrix(type(one)) else one for one in operands])
-        result = function(*operands)
+        result = function(*beside_twins(operands))
         is_array = type(result) is np.ndarray and result.base is None
         is_kept = any(result is one for one in operands)
         is_new = (is_array or type(result) in CONTAINERS) and not is_kept

@@ -508,6 +508,6 @@ def integrate_quad_v_v_x_0_0_0_1_0_0(x: Any) -> Any:
     return scipy.integrate.quad(lambda v: v * x[0], 0.0, 1.0)[0]
 
 
-@idiom(X, refused="C code")
+@idiom(X)
 def spatial_transform_rotation_from_rotvec_x_3_as_ma(x: Any) -> Any:
     return scipy.spatial.transform.Rotation.from_rotvec(x[:3]).as_matrix()

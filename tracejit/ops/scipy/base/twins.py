@@ -13,11 +13,22 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
+from tracejit.ops.base.creation import as_array, cast, type_in_call
 from tracejit.support.errors import TracejitError, fail
 
 Kind = TypeVar("Kind", bound="type[Twin]")
 TWINS: dict[type, type[Twin]] = {}
 """The twins, by the classes of SciPy's that they stand for."""
+
+
+def as_doubles(x: Any) -> Any:
+    """Numbers in double precision, as many classes of SciPy's have them."""
+    x = as_array(x)
+    kind = type_in_call(x)
+    dtype = np.dtype(np.complex128 if kind.dtype.kind == "c" else np.float64)
+    return x if kind.dtype == dtype and kind.form != "weak" else cast(x, dtype)
 
 
 def unsupported(called: str, problem: str, fix: str) -> TracejitError:
@@ -37,9 +48,11 @@ def public_name(cls: type) -> str:
 
 
 class Twin:
-    """An object of SciPy's class `of`, whose arrays are recorded."""
+    """An object of SciPy's class `of`, whose arrays are recorded. `calls` are methods by whose
+    answers an object is read beside its attributes."""
 
     of: Any = object
+    calls: tuple[str, ...] = ()
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:

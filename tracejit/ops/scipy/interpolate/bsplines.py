@@ -21,11 +21,10 @@ from tracejit.ops.base.infer import normalize_axis
 from tracejit.ops.base.op import composite
 from tracejit.ops.indexing.indexing import take
 from tracejit.ops.indexing.updates import with_at
-from tracejit.ops.scipy.base.twins import Twin, twin, unsupported
+from tracejit.ops.scipy.base.twins import Twin, as_doubles, twin, unsupported
 from tracejit.ops.scipy.interpolate.cubic import read_data
 from tracejit.ops.scipy.interpolate.polynomials import (
     Polynomials,
-    as_doubles,
     extrapolation,
     with_axes,
 )

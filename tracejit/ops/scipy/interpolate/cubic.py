@@ -13,10 +13,9 @@ import scipy.interpolate as si
 from tracejit.ops.base.creation import is_recorded
 from tracejit.ops.base.infer import normalize_axis
 from tracejit.ops.base.op import composite
-from tracejit.ops.scipy.base.twins import twin
+from tracejit.ops.scipy.base.twins import as_doubles, twin
 from tracejit.ops.scipy.interpolate.polynomials import (
     Polynomials,
-    as_doubles,
     extrapolation,
     increasing,
     is_complex,

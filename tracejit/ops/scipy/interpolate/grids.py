@@ -16,7 +16,7 @@ import scipy.interpolate as si
 from tracejit.ops.base.creation import as_array, is_recorded, settled, type_in_call
 from tracejit.ops.base.op import composite
 from tracejit.ops.indexing.indexing import take
-from tracejit.ops.scipy.base.twins import Twin, twin, unsupported
+from tracejit.ops.scipy.base.twins import Twin, as_doubles, twin, unsupported
 from tracejit.ops.scipy.interpolate.bsplines import (
     Spline,
     interpolating_knots,
@@ -26,7 +26,7 @@ from tracejit.ops.scipy.interpolate.bsplines import (
     weights_at,
 )
 from tracejit.ops.scipy.interpolate.lines import within
-from tracejit.ops.scipy.interpolate.polynomials import as_doubles, increasing, with_axes
+from tracejit.ops.scipy.interpolate.polynomials import increasing, with_axes
 
 Weights = tuple[Any, list[Any]]
 """The first of the places along an axis that points read, and their weights, None for 1."""

@@ -13,23 +13,15 @@ import numpy as np
 import scipy.interpolate as si
 
 from tracejit.ops.base import forms
-from tracejit.ops.base.creation import as_array, cast, is_recorded, settled, type_in_call
+from tracejit.ops.base.creation import as_array, is_recorded, settled, type_in_call
 from tracejit.ops.base.op import composite
 from tracejit.ops.indexing.indexing import take
-from tracejit.ops.scipy.base.twins import Twin, twin, unsupported
+from tracejit.ops.scipy.base.twins import Twin, as_doubles, twin, unsupported
 
 
 def is_complex(x: Any) -> bool:
     """Return whether an array or number is complex."""
     return type_in_call(as_array(x)).dtype.kind == "c"
-
-
-def as_doubles(x: Any) -> Any:
-    """Numbers in double precision, as splines of SciPy's have them."""
-    x = as_array(x)
-    kind = type_in_call(x)
-    dtype = np.dtype(np.complex128 if kind.dtype.kind == "c" else np.float64)
-    return x if kind.dtype == dtype and kind.form != "weak" else cast(x, dtype)
 
 
 def increasing(x: Any, name: str = "x") -> Any:
