@@ -161,9 +161,12 @@ TESTED_BY = {
     "tests/passes/layout/test_layout_assignment.py": """
         passes.framework.tiled
     """,
+    "tests/scipy/test_ndimage.py": """
+        ops.scipy.images
+    """,
     "tests/scipy/test_interpolate.py": """
-        ops.scipy.base.twins ops.scipy.interpolate.bsplines ops.scipy.interpolate.cubic
-        ops.scipy.interpolate.grids ops.scipy.interpolate.lines
+        ops.scipy.base.blending ops.scipy.base.twins ops.scipy.interpolate.bsplines
+        ops.scipy.interpolate.cubic ops.scipy.interpolate.grids ops.scipy.interpolate.lines
         ops.scipy.interpolate.polynomials
     """,
     "tests/scipy/test_spatial.py": """

@@ -17,10 +17,10 @@ import scipy.ndimage as nd
 from tracejit.ops.base.creation import as_array, is_recorded, settled
 from tracejit.ops.base.infer import normalize_axis
 from tracejit.ops.base.op import answer
-from tracejit.ops.scipy import filters
+from tracejit.ops.scipy import filters, images
 from tracejit.ops.scipy.filters import OPERATIONS, options_of, sequence
 
-__all__ = ["filters"]
+__all__ = ["filters", "images"]
 
 
 def _check_output(output: Any, axes: Any = None) -> None:

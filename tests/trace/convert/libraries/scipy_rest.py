@@ -934,17 +934,17 @@ def ndimage_gaussian_gradient_magnitude_x_1_0(x: Any) -> Any:
     return ndimage.gaussian_gradient_magnitude(x, 1.0)
 
 
-@library(A, refused="C code")
+@library(A)
 def ndimage_shift_x_0_5(x: Any) -> Any:
     return ndimage.shift(x, 0.5)
 
 
-@library(A, refused="C code")
+@library(A)
 def ndimage_zoom_x_2_0(x: Any) -> Any:
     return ndimage.zoom(x, 2.0)
 
 
-@library(A, refused="C code")
+@library(A)
 def ndimage_map_coordinates_x_0_5_1_5_order_1(x: Any) -> Any:
     return ndimage.map_coordinates(x, [[0.5], [1.5]], order=1)
 

@@ -6,7 +6,6 @@ SciPy's RegularGridInterpolator iterates to a tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ import scipy.interpolate as si
 from tracejit.ops.base.creation import as_array, is_recorded, settled, type_in_call
 from tracejit.ops.base.op import composite
 from tracejit.ops.indexing.indexing import take
+from tracejit.ops.scipy.base.blending import Weights, blended, in_a_row, with_axes
 from tracejit.ops.scipy.base.twins import Twin, as_doubles, twin, unsupported
 from tracejit.ops.scipy.interpolate.bsplines import (
     Spline,
@@ -26,35 +26,7 @@ from tracejit.ops.scipy.interpolate.bsplines import (
     weights_at,
 )
 from tracejit.ops.scipy.interpolate.lines import within
-from tracejit.ops.scipy.interpolate.polynomials import increasing, with_axes
-
-Weights = tuple[Any, list[Any]]
-"""The first of the places along an axis that points read, and their weights, None for 1."""
-
-
-def _blended(values: Any, along: Sequence[Weights]) -> Any:
-    """The sums of the values that each point reads, weighted; points come first, then the axes of
-    the values behind those of the grid."""
-    count = len(along)
-    shape = np.shape(values)
-    ndim = np.ndim(along[0][0])
-    flat = np.reshape(values, (-1, *shape[count:]))
-    index: Any = 0
-    for axis, (first, weights) in enumerate(along):
-        places = np.arange(len(weights)).reshape(-1, *(1,) * (ndim + count - 1 - axis))
-        index = index * shape[axis] + (first + places)
-    found = take.record_call(flat, index, axis=0)
-    for axis in range(count - 1, -1, -1):
-        rest = np.ndim(found) - axis - 1 - ndim
-        parts = along[axis][1]
-        total: Any = None
-        for place, weight in enumerate(parts):
-            term = found[(slice(None),) * axis + (place,)]
-            term = term if weight is None else term * with_axes(weight, rest)
-            total = term if total is None else total + term
-        found = total
-    return found
-
+from tracejit.ops.scipy.interpolate.polynomials import increasing
 
 # Regular grids
 
@@ -137,7 +109,7 @@ class RegularGrid(Twin):
         if method in ("linear", "nearest"):
             weights = _linear if method == "linear" else _nearest
             along = [weights(x, q) for x, q in zip(self.grid, qs, strict=True)]
-            return _blended(self.values, along)
+            return blended(self.values, [in_a_row(*one) for one in along])
         if method not in _SPLINES:
             name = "scipy.interpolate.RegularGridInterpolator"
             if method not in si.RegularGridInterpolator._ALL_METHODS:
@@ -150,7 +122,7 @@ class RegularGrid(Twin):
             spline = make_interp_spline(x, c, k, axis=axis)
             c = np.moveaxis(spline.c, 0, axis)
             along.append(weights_at(spline.t, q, k, int(order)))
-        return _blended(c, along)
+        return blended(c, [in_a_row(*one) for one in along])
 
 
 @composite(si.RegularGridInterpolator)
@@ -229,7 +201,7 @@ class Surface(Twin):
     def _at(self, x: Any, y: Any) -> Any:
         x, y = np.broadcast_arrays(x, y)
         along = [weights_at(t, q, k) for t, q, k in ((self.tx, x, self.kx), (self.ty, y, self.ky))]
-        return _blended(self.c, along)
+        return blended(self.c, [in_a_row(*one) for one in along])
 
     def _derived(self, dx: int, dy: int) -> Any:
         if dx > self.kx or dy > self.ky or dx < 0 or dy < 0:

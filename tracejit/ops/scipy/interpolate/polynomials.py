@@ -16,6 +16,7 @@ from tracejit.ops.base import forms
 from tracejit.ops.base.creation import as_array, is_recorded, settled, type_in_call
 from tracejit.ops.base.op import composite
 from tracejit.ops.indexing.indexing import take
+from tracejit.ops.scipy.base.blending import with_axes
 from tracejit.ops.scipy.base.twins import Twin, as_doubles, twin, unsupported
 
 
@@ -41,11 +42,6 @@ def increasing(x: Any, name: str = "x") -> Any:
             raise ValueError(f"`{name}` must be strictly increasing sequence.")
         return x
     return np.where(np.all(np.diff(x) > 0), x, np.nan)
-
-
-def with_axes(x: Any, count: int) -> Any:
-    """`x` with so many axes of length one behind its own."""
-    return np.reshape(x, (*np.shape(x), *(1,) * count)) if count else x
 
 
 def moved_back(y: Any, points: int, axis: int) -> Any:
