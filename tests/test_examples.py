@@ -203,6 +203,18 @@ def test_o_rings(capsys):
     assert "at 31 degrees" in capsys.readouterr().out
 
 
+def test_load_cell(capsys):
+    fit, scatter, found = example("load_cell").main()
+    assert fit.success
+    # The certified fit of a parabola: https://www.itl.nist.gov/div898/strd/lls/data/Pontius.shtml
+    certified = np.array([-0.316081871345029e-2, 0.732059160401003, 0.673565789473684e-3])
+    assert abs(scatter / 0.205177424076185e-3 - 1.0) < 0.02
+    for reading, (load, error) in zip((0.5, 1.0, 2.0), found, strict=True):
+        assert abs(np.polyval(certified, load) - reading) < 1e-4
+        assert 2.5e-4 < error < 3.5e-4
+    assert "+- 300 pounds" in capsys.readouterr().out
+
+
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 
 

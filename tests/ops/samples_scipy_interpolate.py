@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from table import Sample, normal, positive, unit
+import scipy.spatial.distance as sd
+from scipy.spatial.transform import Rotation
+from table import Sample, formula, normal, positive, unit
 
-from tracejit.ops.scipy import distances, rotations
+from tracejit.ops.scipy import spatial  # noqa: F401  the records
 from tracejit.scipy import interpolate
 
 T = np.array([0.0, 0.7, 1.1, 2.0, 2.4, 3.3])
@@ -97,18 +99,19 @@ INTERPOLATED = [
     sample("RectBivariateSpline", surface, T, U, normal(6, 5), P, order=1),
 ]  # fmt: skip
 
+CDIST, PDIST, SQUAREFORM = map(formula, (sd.cdist, sd.pdist, sd.squareform))
 DISTANCES = [
     *[
-        sample("cdist", lambda a, b, m=metric: distances.cdist(a, b, m),
+        sample("cdist", lambda a, b, m=metric: CDIST(a, b, m),
                positive(2, 3), 2.0 + positive(3, 3))
         for metric in ("euclidean", "cosine", "correlation", "jensenshannon", "braycurtis")
     ],
-    sample("cdist", lambda a, b, w: distances.cdist(a, b, "minkowski", p=3, w=w),
+    sample("cdist", lambda a, b, w: CDIST(a, b, "minkowski", p=3, w=w),
            normal(2, 3), 2.0 + positive(3, 3), positive(3)),
-    sample("pdist", distances.pdist, normal(4, 3)),
-    sample("pdist", lambda a: distances.pdist(a, "seuclidean"), normal(4, 3)),
-    sample("squareform", distances.squareform, normal(6)),
-    sample("squareform", distances.squareform,
+    sample("pdist", PDIST, normal(4, 3)),
+    sample("pdist", lambda a: PDIST(a, "seuclidean"), normal(4, 3)),
+    sample("squareform", SQUAREFORM, normal(6)),
+    sample("squareform", SQUAREFORM,
            (lambda a: (a + a.T) * (1 - np.eye(4)))(normal(4, 4))),
 ]  # fmt: skip
 
@@ -125,19 +128,20 @@ def rotated(make, **options):
 
 def euler(angles, vectors):
     """Vectors turned by angles, and the angles."""
-    turn = rotations.from_euler("zyx", angles)
+    turn = formula(Rotation.from_euler)("zyx", angles)
     return turn.apply(vectors), turn.as_euler("xyz"), turn.magnitude()
 
 
+ROTVEC, QUAT = formula(Rotation.from_rotvec), formula(Rotation.from_quat)
 TURNED = [
-    sample("from_rotvec", rotated(rotations.from_rotvec), normal(3), normal(4, 3)),
-    sample("from_rotvec", rotated(rotations.from_rotvec), np.zeros(3), normal(3)),
-    sample("from_rotvec", rotated(rotations.from_rotvec, degrees=True), normal(4, 3), normal(4, 3)),
-    sample("from_quat", rotated(rotations.from_quat), normal(4), normal(2, 3)),
-    sample("from_quat", rotated(rotations.from_quat, scalar_first=True), normal(2, 4), normal(3)),
-    sample("from_mrp", rotated(rotations.from_mrp), normal(2, 3), normal(3)),
-    sample("from_matrix", lambda x, v: rotations.from_matrix(
-        rotations.from_rotvec(x).as_matrix()).apply(v), normal(2, 3), normal(3)),
+    sample("from_rotvec", rotated(ROTVEC), normal(3), normal(4, 3)),
+    sample("from_rotvec", rotated(ROTVEC), np.zeros(3), normal(3)),
+    sample("from_rotvec", rotated(ROTVEC, degrees=True), normal(4, 3), normal(4, 3)),
+    sample("from_quat", rotated(QUAT), normal(4), normal(2, 3)),
+    sample("from_quat", rotated(QUAT, scalar_first=True), normal(2, 4), normal(3)),
+    sample("from_mrp", rotated(formula(Rotation.from_mrp)), normal(2, 3), normal(3)),
+    sample("from_matrix", lambda x, v: formula(Rotation.from_matrix)(
+        ROTVEC(x).as_matrix()).apply(v), normal(2, 3), normal(3)),
     sample("from_euler", euler, unit(3), normal(2, 3)),
     sample("from_euler", euler, unit(2, 3), normal(3)),
 ]  # fmt: skip

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from table import Sample, complex_normal, distinct, low, normal
+import scipy.ndimage as nd
+from table import Sample, complex_normal, distinct, formula, low, normal
 
-from tracejit.ops.scipy import images
 from tracejit.scipy import ndimage
 
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
@@ -131,19 +131,19 @@ COMPOSED = [
 
 def moved(name, *args, **options):
     """An image at other places."""
-    return lambda x: getattr(images, name)(x, *args, **options)
+    return lambda x: formula(getattr(nd, name))(x, *args, **options)
 
 
 INSIDE = np.array([[0.3, 1.6, 2.7], [1.4, 0.2, 3.1]])
 MOVED = [
     *[
-        Sample("map_coordinates", lambda x, p, o=order, m=mode: images.map_coordinates(
+        Sample("map_coordinates", lambda x, p, o=order, m=mode: formula(nd.map_coordinates)(
             x, p, order=o, mode=m), (normal(4, 5), INSIDE), order=order_of_slopes,
             holomorphic=False, float32=False)
         for order, mode, order_of_slopes in ((1, "constant", 2), (3, "mirror", 1),
                                              (2, "nearest", 1), (0, "reflect", 1))
     ],
-    Sample("shift", lambda x, s: images.shift(x, s, mode="reflect"), (normal(4, 5), np.array(
+    Sample("shift", lambda x, s: formula(nd.shift)(x, s, mode="reflect"), (normal(4, 5), np.array(
         [0.3, -0.4])), order=1, holomorphic=False, float32=False),
     Sample("spline_filter1d", moved("shift", 0.5), (normal(4, 5),), float32=False),
     *[
@@ -152,7 +152,7 @@ MOVED = [
     ],
     Sample("zoom", moved("zoom", (2.0, 0.5), order=1), (normal(4, 5),), float32=False),
     Sample("rotate", moved("rotate", 30.0, order=1), (normal(4, 5),), float32=False),
-    Sample("affine_transform", lambda x, m: images.affine_transform(
+    Sample("affine_transform", lambda x, m: formula(nd.affine_transform)(
         x, m, [0.33, 0.27], mode="mirror", order=1), (normal(4, 5), np.array(
         [[0.8, 0.3], [-0.2, 1.1]])), order=1, holomorphic=False, float32=False),
 ]  # fmt: skip

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from table import Sample, complex_normal, low, normal
+import scipy.signal as ss
+from table import Sample, complex_normal, formula, low, normal
 
-from tracejit.ops.scipy import signal as records
 from tracejit.scipy import integrate, signal
 
 C = complex_normal
@@ -127,18 +127,19 @@ INTEGRATED = [
 def sections(x, z):
     """sosfilt from states."""
     sos = np.array([[0.5, 0.2, 0.1, 1.0, -0.4, 0.1], [1.0, 0.3, 0.2, 1.0, 0.2, -0.3]])
-    return records.sosfilt(sos, x, zi=z)
+    return formula(ss.sosfilt)(sos, x, zi=z)
 
 
 STATES = [
-    Sample("lfilter_zi", lambda b, a: records.lfilter_zi(b, np.concatenate([[1.5], a])),
+    Sample("lfilter_zi", lambda b, a: formula(ss.lfilter_zi)(b, np.concatenate([[1.5], a])),
            (normal(3), 0.3 * normal(2)), holomorphic=False, float32=False),
-    Sample("filtfilt", lambda b, x: records.filtfilt(b, [1.0, -0.4], x), (normal(2), normal(2, 9)),
-           holomorphic=False),
+    Sample("filtfilt", lambda b, x: formula(ss.filtfilt)(b, [1.0, -0.4], x),
+           (normal(2), normal(2, 9)), holomorphic=False),
     Sample("sosfilt", sections, (normal(7), normal(2, 2)), holomorphic=False, float32=False),
-    Sample("sosfilt_zi", lambda x: records.sosfilt_zi(x), (np.array(
-        [[0.5, 0.2, 0.1, 1.0, -0.4, 0.1]]),), holomorphic=False, differentiable=False),
-    Sample("sosfiltfilt", lambda x: records.sosfiltfilt(
+    Sample("sosfilt_zi", lambda b: formula(ss.sosfilt_zi)(
+        np.concatenate([b, np.array([[1.0, -0.4, 0.1], [1.0, 0.2, -0.3]])], axis=1)),
+        (normal(2, 3),), holomorphic=False, float32=False),
+    Sample("sosfiltfilt", lambda x: formula(ss.sosfiltfilt)(
         np.array([[0.5, 0.2, 0.1, 1.0, -0.4, 0.1]]), x), (normal(12),), holomorphic=False,
         float32=False),
 ]  # fmt: skip

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ops.base.op import HANDLERS
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -76,6 +78,11 @@ def each(function: Any, *lists: tuple[Any, ...], name: str = "", **fields: Any) 
         Sample(name or function.__name__, function, arguments, holomorphic=False, **fields)
         for arguments in lists
     ]
+
+
+def formula(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The formula that records a function of SciPy's, on plain arrays as on Tensors."""
+    return lambda *args, **keywords: HANDLERS[function](*args, **keywords)
 
 
 def exact(op: str, call: Callable[..., Any], *lists: tuple[Any, ...]) -> list[Sample]:

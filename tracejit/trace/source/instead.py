@@ -61,7 +61,7 @@ def instead_of(function: str, called: str = "", given: str = "(...)") -> str:
     if library == "scipy" and name in SOLVERS:
         return f"{SOLVERS[name]}. Or {OPERATION}"
     if function.startswith("scipy.interpolate"):
-        return f"np.interp, which is linear, is recorded. Or {OPERATION}"
+        return f"CubicSpline, interp1d and RegularGridInterpolator are recorded. Or {OPERATION}"
     if name in _FILES:
         return _after(called, given)
     if function.startswith("np.frompyfunc(") and function.endswith(")"):
