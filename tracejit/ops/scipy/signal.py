@@ -11,6 +11,7 @@ import scipy.signal as ss
 
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.base import axes
+from tracejit.ops.base.batching import Moved
 from tracejit.ops.base.creation import as_array, is_recorded
 from tracejit.ops.base.infer import normalize_axis
 from tracejit.ops.base.op import Op, answer, composite
@@ -67,6 +68,10 @@ def _lagged(g: Any, x: Any, count: int) -> Any:
     return np.stack(lags)
 
 
+def _filter_batch(moved: Moved, b: Any, a: Any, x: Any) -> Any:
+    return NotImplemented if any(moved[:2]) or not x.size else filtered(b, a, x)
+
+
 def _delayed(b: Any, x: Any) -> Any:
     """`x` through the filter b."""
     return filtered(b, np.ones_like(b, shape=(1,)), x)
@@ -87,7 +92,7 @@ filtered: Op = linalg_op(
         None,
     ),
     linear_in=(0, 2),
-    batch=lambda moved, b, a, x: NotImplemented if any(moved[:2]) else filtered(b, a, x),
+    batch=_filter_batch,
     module="signal",
     handles=False,
     cost=lambda b, a, x: 2 * x.size * (b.size + a.size),
