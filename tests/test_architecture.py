@@ -167,7 +167,7 @@ TESTED_BY = {
     "tests/scipy/test_interpolate.py": """
         ops.scipy.base.blending ops.scipy.base.twins ops.scipy.interpolate.bsplines
         ops.scipy.interpolate.cubic ops.scipy.interpolate.grids ops.scipy.interpolate.lines
-        ops.scipy.interpolate.polynomials
+        ops.scipy.interpolate.polynomials ops.scipy.interpolate.univariate
     """,
     "tests/scipy/test_spatial.py": """
         ops.scipy.distances ops.scipy.rotations ops.scipy.spatial

@@ -41,6 +41,10 @@ ALONG = {
     "integral of a b-spline": lambda t, y, q: si.make_interp_spline(t, y).integrate(q[0], q[3]),
     "interp1d": lambda t, y, q: si.interp1d(t, y)(q),
     "cubic interp1d": lambda t, y, q: si.interp1d(t, y, kind="cubic")(q),
+    "fitpack": lambda t, y, q: si.InterpolatedUnivariateSpline(t, y, k=4)(q)
+    + si.UnivariateSpline(t, y, s=0).derivative()(q),
+    "integral of fitpack": lambda t, y, q: si.InterpolatedUnivariateSpline(t, y, ext=3).integral(
+        q[0], q[3]) + si.InterpolatedUnivariateSpline(t, y, k=2).antiderivative()(q),
     "grid of lines": lambda t, y, q: si.RegularGridInterpolator((t,), y)((q,)),
 }  # fmt: skip
 SURFACES = {
@@ -138,6 +142,20 @@ def test_methods_of_grids_that_scipy_made() -> None:
     agrees(lambda z: si.RectBivariateSpline(X2, Y2, z).partial_derivative(1, 1)(Q, Q), SURFACE)
 
 
+@pytest.mark.parametrize("ext", [0, 1, 3, "zeros", "const"])
+def test_splines_of_fitpack_beyond_their_knots(ext: Any) -> None:
+    points = np.array([-0.5, 0.0, 0.7, 3.0, 4.1, 4.6])
+    for made in (
+        si.UnivariateSpline(T, Y, s=0.5, ext=ext),
+        si.InterpolatedUnivariateSpline(T, Y, k=2, ext=ext),
+    ):
+        agrees(lambda q, made=made: made(q) + made(q, 1) + made.derivative()(q), points)
+        agrees(lambda q, made=made: made(q), np.array(0.4))
+        assert tj.function(lambda q, made=made: made.integral(-1.0, q))(3.3) == pytest.approx(
+            made.integral(-1.0, 3.3)
+        )
+
+
 def test_what_changes_is_read_again() -> None:
     spline = si.CubicSpline(T, Y)
     f = tj.function(lambda q: spline(q) * 2.0)
@@ -197,6 +215,8 @@ def test_knots_that_do_not_increase_are_nan() -> None:
         (lambda y: si.RectBivariateSpline(T, T, y[:, None] * Y, s=1.0), "smoothing"),
         (lambda y: si.RegularGridInterpolator((T,), y, "pchip")(Q[:, None]), "its method is pchip"),
         (lambda y: si.CubicSpline(T, y)(1j), "complex"),
+        (lambda y: si.UnivariateSpline(T, y), "it chooses its knots"),
+        (lambda y: si.InterpolatedUnivariateSpline(T, y, w=Y), "leave out w"),
         (lambda y: si.make_interp_spline(T, y, 0).antiderivative(), "its degree is 0"),
     ],
 )

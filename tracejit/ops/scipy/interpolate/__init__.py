@@ -9,3 +9,4 @@ from tracejit.ops.scipy.interpolate import cubic as cubic
 from tracejit.ops.scipy.interpolate import grids as grids
 from tracejit.ops.scipy.interpolate import lines as lines
 from tracejit.ops.scipy.interpolate import polynomials as polynomials
+from tracejit.ops.scipy.interpolate import univariate as univariate
