@@ -169,6 +169,9 @@ TESTED_BY = {
         ops.scipy.interpolate.cubic ops.scipy.interpolate.grids ops.scipy.interpolate.lines
         ops.scipy.interpolate.polynomials ops.scipy.interpolate.univariate
     """,
+    "tests/scipy/test_signal.py": """
+        ops.scipy.spectra
+    """,
     "tests/scipy/test_spatial.py": """
         ops.scipy.distances ops.scipy.rotations ops.scipy.spatial
     """,

@@ -131,6 +131,12 @@ def sections(x, z):
 
 
 STATES = [
+    Sample("welch", lambda x: formula(ss.welch)(x, nperseg=4)[1], (normal(2, 11),),
+           holomorphic=False, float32=False),
+    Sample("csd", lambda x, y: formula(ss.csd)(x, y, nperseg=4, detrend="linear")[1],
+           (normal(9), normal(7)), holomorphic=False, float32=False),
+    Sample("periodogram", lambda x: formula(ss.periodogram)(x, nfft=8)[1], (normal(7),),
+           holomorphic=False, float32=False),
     Sample("lfilter_zi", lambda b, a: formula(ss.lfilter_zi)(b, np.concatenate([[1.5], a])),
            (normal(3), 0.3 * normal(2)), holomorphic=False, float32=False),
     Sample("filtfilt", lambda b, x: formula(ss.filtfilt)(b, [1.0, -0.4], x),

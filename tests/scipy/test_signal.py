@@ -40,6 +40,13 @@ FILTERS = {
     "welch of a window": (
         lambda x: ss.welch(x, 10.0, "hamming", 8, 2, detrend="linear", scaling="spectrum")[1],
         (X,)),
+    "welch of all": (
+        lambda x: ss.welch(x, window=("kaiser", 3.0), nperseg=7, nfft=12, detrend=False,
+                           average="median", return_onesided=False, axis=0)[1], (X.T.copy(),)),
+    "periodogram of a part": (lambda x: ss.periodogram(x, 2.0, "hann", nfft=16)[1], (X,)),
+    "padded periodogram": (lambda x: ss.periodogram(x, nfft=40)[1], (X,)),
+    "csd": (lambda x, y: np.abs(ss.csd(x, y, nperseg=8)[1]), (X, X[::-1, :20])),
+    "coherence": (lambda x: ss.coherence(x, X[::-1], nperseg=8)[1], (X,)),
     "freqz": (lambda b, a: np.abs(ss.freqz(b, a, worN=6)[1]), (B, A)),
     "freqz at frequencies": (lambda b: np.real(ss.freqz(b, worN=[0.1, 1.2], fs=6.0)[1]), (B,)),
 }  # fmt: skip
@@ -69,6 +76,16 @@ def test_signals_in_a_batch(name: str) -> None:
         np.testing.assert_allclose(tj.vmap(one)(X), expected, rtol=1e-4, atol=1e-6)
 
 
+def test_frequencies_and_dtypes_of_spectra() -> None:
+    for x in (X, X.astype(np.float32), X + 1j * X[::-1]):
+        found = tj.function(lambda x: ss.welch(x, 3.0, nperseg=8))(x)
+        for one, other in zip(
+            found, ss.welch(x, 3.0, nperseg=8, return_onesided=x.dtype != complex), strict=True
+        ):
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(one, other, rtol=1e-4)
+
+
 def test_filters_of_float32() -> None:
     b, a, x = (one.astype(np.float32) for one in (B, A, X))
     for call in (lambda x: ss.filtfilt(b, a, x), lambda x: ss.sosfilt(SOS.astype(x.dtype), x)):
@@ -91,6 +108,8 @@ def test_filters_of_float32() -> None:
         (lambda x: ss.sosfilt(np.ones((1, 5)), x), "n_sections, 6"),
         (lambda x: signal.detrend(x, overwrite_data=True), "overwrite_data"),
         (lambda x: signal.savgol_filter(x, 3, 1, mode="constant", cval=1.0), "cval"),
+        (lambda x: ss.welch(x, nperseg=4, noverlap=4), "noverlap less than"),
+        (lambda x: ss.periodogram(x, scaling="other"), "Unknown scaling"),
         (lambda x: ss.medfilt(x), "medfilt is not recorded"),
     ],
 )

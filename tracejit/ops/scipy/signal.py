@@ -1,4 +1,4 @@
-"""scipy.signal: convolutions, trends and linear filters. Importing this declares them all."""
+"""scipy.signal: convolutions, spectra, trends and filters. Importing this declares them all."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tracejit.ops.base.batching import Moved
 from tracejit.ops.base.creation import as_array, is_recorded
 from tracejit.ops.base.infer import normalize_axis
 from tracejit.ops.base.op import Op, answer, composite
-from tracejit.ops.scipy import convolutions
+from tracejit.ops.scipy import convolutions, spectra
 from tracejit.ops.scipy.base.calls import along_one_axis, linalg_op
 
-__all__ = ["convolutions"]
+__all__ = ["convolutions", "spectra"]
 
 # What is left of a trend is a symmetric projection.
 
