@@ -176,9 +176,9 @@ TESTED_BY = {
         ops.scipy.distances ops.scipy.rotations ops.scipy.spatial
     """,
     "tests/scipy/test_stats.py": """
-        ops.scipy.stats.bounded ops.scipy.stats.continuous ops.scipy.stats.discrete
-        ops.scipy.stats.families ops.scipy.stats.multivariate ops.scipy.stats.positive
-        ops.scipy.stats.statistics
+        ops.scipy.stats.bounded ops.scipy.stats.continuous ops.scipy.stats.densities
+        ops.scipy.stats.discrete ops.scipy.stats.families ops.scipy.stats.multivariate
+        ops.scipy.stats.positive ops.scipy.stats.statistics
     """,
     "tests/solvers/test_samples.py": """
         solvers.equations solvers.initial_values solvers.integrals solvers.minima solvers.roots

@@ -1,13 +1,15 @@
-"""Samples of scipy.interpolate and scipy.spatial."""
+"""Samples of scipy.interpolate, scipy.spatial, and classes of scipy.stats."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.spatial.distance as sd
+from scipy import stats
 from scipy.spatial.transform import Rotation
 from table import Sample, formula, normal, positive, unit
 
 from tracejit.ops.scipy import spatial  # noqa: F401  the records
+from tracejit.ops.scipy import stats as _records  # noqa: F401
 from tracejit.scipy import interpolate
 
 T = np.array([0.0, 0.7, 1.1, 2.0, 2.4, 3.3])
@@ -149,4 +151,11 @@ TURNED = [
     sample("from_euler", euler, unit(2, 3), normal(3)),
 ]  # fmt: skip
 
-SAMPLES = [*INTERPOLATED, *DISTANCES, *TURNED]
+KERNELS = [
+    sample("gaussian_kde", lambda d, q: formula(stats.gaussian_kde)(d)(q), normal(2, 5),
+           normal(2, 3), order=1),
+    sample("gaussian_kde", lambda d, w, q: formula(stats.gaussian_kde)(d, weights=w).logpdf(q),
+           normal(5), positive(5), normal(3), order=1),
+]  # fmt: skip
+
+SAMPLES = [*INTERPOLATED, *DISTANCES, *TURNED, *KERNELS]

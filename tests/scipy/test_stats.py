@@ -328,3 +328,22 @@ def test_extremes_are_smooth_where_their_shape_is_zero() -> None:
     for c in (0.0, 0.4):
         expected = slope(total, (c, x), 0)
         np.testing.assert_allclose(tj.grad(total)(c, x), expected, rtol=1e-8)
+
+
+SAMPLE = np.array([[0.3, 1.2, 0.7, -0.4, 2.1, 1.1], [0.1, 0.4, 1.9, 0.6, -0.3, 0.8]])
+DENSITIES_BY_KERNELS = {
+    "of numbers": lambda d, q: scipy.stats.gaussian_kde(d[0])(q[0]),
+    "of vectors": lambda d, q: scipy.stats.gaussian_kde(d, "silverman").logpdf(q),
+    "of one vector": lambda d, q: scipy.stats.gaussian_kde(d, 0.4).pdf(q[:, 0]),
+    "weighted": lambda d, q: scipy.stats.gaussian_kde(d[0], weights=np.exp(d[1])).evaluate(q[1]),
+    "made beforehand": lambda d, q: KDE(q) + 0.0 * d[0, 0],
+}
+KDE = scipy.stats.gaussian_kde(SAMPLE)
+
+
+@pytest.mark.parametrize("name", DENSITIES_BY_KERNELS)
+def test_densities_by_kernels(name) -> None:
+    call, points = DENSITIES_BY_KERNELS[name], SAMPLE[:, :3] + 0.1
+    found, expected = tj.function(call)(SAMPLE, points), call(SAMPLE, points)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+    tj.check_grads(call, (SAMPLE, points), order=1)

@@ -7,6 +7,7 @@ result is nan, as SciPy has it.
 
 from tracejit.ops.scipy.stats import bounded as bounded
 from tracejit.ops.scipy.stats import continuous as continuous
+from tracejit.ops.scipy.stats import densities as densities
 from tracejit.ops.scipy.stats import discrete as discrete
 from tracejit.ops.scipy.stats import families as families
 from tracejit.ops.scipy.stats import multivariate as multivariate
