@@ -165,7 +165,7 @@ TESTED_BY = {
         ops.scipy.images
     """,
     "tests/scipy/test_interpolate.py": """
-        ops.scipy.base.blending ops.scipy.base.twins ops.scipy.interpolate.bsplines
+        ops.scipy.base.blending ops.base.twins ops.scipy.interpolate.bsplines
         ops.scipy.interpolate.cubic ops.scipy.interpolate.grids ops.scipy.interpolate.lines
         ops.scipy.interpolate.polynomials ops.scipy.interpolate.univariate
     """,

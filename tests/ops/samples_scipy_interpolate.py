@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.interpolate as si
 import scipy.spatial.distance as sd
 from scipy import stats
 from scipy.spatial.transform import Rotation
 from table import Sample, formula, normal, positive, unit
 
-from tracejit.ops.scipy import spatial  # noqa: F401  the records
+from tracejit.ops.scipy import interpolate, spatial  # noqa: F401  the records
 from tracejit.ops.scipy import stats as _records  # noqa: F401
-from tracejit.scipy import interpolate
 
 T = np.array([0.0, 0.7, 1.1, 2.0, 2.4, 3.3])
 Q = np.array([0.2, 0.95, 1.7, 3.1])
@@ -22,37 +22,37 @@ def made(name, *args, **options):
     """What an interpolator through data answers at points."""
 
     def call(t, y, q):
-        return getattr(interpolate, name)(t, y, **options)(q, *args)
+        return formula(getattr(si, name))(t, y, **options)(q, *args)
 
     return call
 
 
 def integral(t, y, q):
     """The integral of a spline."""
-    return interpolate.CubicSpline(t, y).integrate(q[0], q[-1])
+    return formula(si.CubicSpline)(t, y).integrate(q[0], q[-1])
 
 
 def polynomial(c, x, q):
     """A piecewise polynomial with its slope."""
-    pieces = interpolate.PPoly(c, x)
+    pieces = formula(si.PPoly)(c, x)
     return pieces(q) + pieces.derivative()(q) + pieces.antiderivative()(q)
 
 
 def spline(t, c, q):
     """A B-spline with its slope."""
-    basis = interpolate.BSpline(t, c, 2)
+    basis = formula(si.BSpline)(t, c, 2)
     return basis(q) + basis.derivative()(q) + basis.antiderivative()(q)
 
 
 def surface(x, y, z, p):
     """A spline of two variables, and its slope."""
-    through = interpolate.RectBivariateSpline(x, y, z)
+    through = formula(si.RectBivariateSpline)(x, y, z)
     return through.ev(p[:, 0], p[:, 1]) + through(p[:, 0], p[:, 1], dx=1, grid=False)
 
 
 def grid(**options):
     """Data on a grid at points."""
-    return lambda z, p: interpolate.RegularGridInterpolator((T, U), z, **options)(p)
+    return lambda z, p: formula(si.RegularGridInterpolator)((T, U), z, **options)(p)
 
 
 def sample(op, call, *args, order=2, **fields):
@@ -71,10 +71,10 @@ INTERPOLATED = [
             (integral, normal(6)),
         )
     ],
-    sample("CubicSpline", lambda y, q: interpolate.CubicSpline(
+    sample("CubicSpline", lambda y, q: formula(si.CubicSpline)(
         T, np.concatenate([y, y[:1]]), bc_type="periodic")(q), normal(5), Q + 2.0),
-    sample("CubicSpline", lambda y: interpolate.CubicSpline(T, y)(0.3), normal(6)),
-    sample("CubicHermiteSpline", lambda t, y, s, q: interpolate.CubicHermiteSpline(t, y, s)(q),
+    sample("CubicSpline", lambda y: formula(si.CubicSpline)(T, y)(0.3), normal(6)),
+    sample("CubicHermiteSpline", lambda t, y, s, q: formula(si.CubicHermiteSpline)(t, y, s)(q),
            T, normal(6), normal(6), Q),
     sample("PchipInterpolator", made("PchipInterpolator"), T, normal(6), Q),
     sample("PchipInterpolator", made("PchipInterpolator", 1), T, np.cumsum(positive(6, 2), 0), Q),

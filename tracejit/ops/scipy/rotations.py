@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from tracejit.ops.base import forms
 from tracejit.ops.base.op import answer, composite
-from tracejit.ops.scipy.base.twins import Twin, as_doubles, twin, unsupported
+from tracejit.ops.base.twins import Twin, as_doubles, twin, unsupported
 
 _SMALL = 1e-6
 """The square of the angle below which SciPy takes series."""

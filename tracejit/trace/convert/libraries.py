@@ -18,7 +18,7 @@ import numpy as np
 
 from tracejit.ops.base.creation import as_array
 from tracejit.ops.base.op import HANDLERS
-from tracejit.ops.scipy.base.twins import TWINS, Twin
+from tracejit.ops.base.twins import TWINS, Twin
 from tracejit.support.imports import import_module
 from tracejit.trace.convert.numbers import python_number
 from tracejit.trace.convert.rules import where_recorded

@@ -19,10 +19,10 @@ from tracejit.ops.base import forms
 from tracejit.ops.base.creation import is_recorded
 from tracejit.ops.base.infer import normalize_axis
 from tracejit.ops.base.op import composite
+from tracejit.ops.base.twins import Twin, as_doubles, twin, unsupported
 from tracejit.ops.indexing.indexing import take
 from tracejit.ops.indexing.updates import with_at
 from tracejit.ops.scipy.base.blending import with_axes
-from tracejit.ops.scipy.base.twins import Twin, as_doubles, twin, unsupported
 from tracejit.ops.scipy.interpolate.cubic import read_data
 from tracejit.ops.scipy.interpolate.polynomials import (
     Polynomials,

@@ -13,8 +13,8 @@ import scipy.interpolate as si
 from tracejit.ops.base.creation import is_recorded
 from tracejit.ops.base.infer import normalize_axis
 from tracejit.ops.base.op import composite
+from tracejit.ops.base.twins import as_doubles, twin
 from tracejit.ops.scipy.base.blending import with_axes
-from tracejit.ops.scipy.base.twins import as_doubles, twin
 from tracejit.ops.scipy.interpolate.polynomials import (
     Polynomials,
     extrapolation,

@@ -13,9 +13,9 @@ from tracejit.ops.base.batching import Moved, aligned
 from tracejit.ops.base.creation import as_array, is_recorded, settled, type_in_call
 from tracejit.ops.base.infer import normalize_axis
 from tracejit.ops.base.op import Op, composite, defop
+from tracejit.ops.base.twins import Twin, as_doubles, twin
 from tracejit.ops.indexing.indexing import take
 from tracejit.ops.scipy.base.blending import with_axes
-from tracejit.ops.scipy.base.twins import Twin, as_doubles, twin
 from tracejit.ops.scipy.interpolate.bsplines import make_interp_spline
 from tracejit.ops.scipy.interpolate.polynomials import moved_back
 

@@ -15,9 +15,9 @@ import scipy.interpolate as si
 from tracejit.ops.base import forms
 from tracejit.ops.base.creation import as_array, is_recorded, settled, type_in_call
 from tracejit.ops.base.op import composite
+from tracejit.ops.base.twins import Twin, as_doubles, twin, unsupported
 from tracejit.ops.indexing.indexing import take
 from tracejit.ops.scipy.base.blending import with_axes
-from tracejit.ops.scipy.base.twins import Twin, as_doubles, twin, unsupported
 
 
 def is_complex(x: Any) -> bool:

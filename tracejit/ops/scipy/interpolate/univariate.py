@@ -9,7 +9,7 @@ import numpy as np
 import scipy.interpolate as si
 
 from tracejit.ops.base.op import composite
-from tracejit.ops.scipy.base.twins import Twin, as_doubles, twin, unsupported
+from tracejit.ops.base.twins import Twin, as_doubles, twin, unsupported
 from tracejit.ops.scipy.interpolate.bsplines import (
     Spline,
     interpolating_knots,

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from tracejit.ops.base.op import composite
-from tracejit.ops.scipy.base.twins import Twin, as_doubles, twin
+from tracejit.ops.base.twins import Twin, as_doubles, twin
 
 
 @twin(stats.gaussian_kde)
