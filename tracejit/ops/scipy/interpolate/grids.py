@@ -15,6 +15,7 @@ import scipy.interpolate as si
 from tracejit.ops.base.creation import as_array, is_recorded, settled, type_in_call
 from tracejit.ops.base.op import composite
 from tracejit.ops.base.twins import Twin, as_doubles, twin, unsupported
+from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.ops.indexing.indexing import take
 from tracejit.ops.scipy.base.blending import Weights, blended, in_a_row, with_axes
 from tracejit.ops.scipy.interpolate.bsplines import (
@@ -220,7 +221,7 @@ class Surface(Twin):
     def integral(self, xa: Any, xb: Any, ya: Any, yb: Any) -> Any:
         """The integral over a rectangle, where the spline is zero beyond its data."""
         rows = Spline(self.tx, self.c, self.kx, False).integrate(xa, xb)
-        return Spline(self.ty, rows, self.ky, False).integrate(ya, yb)[()]
+        return CONVERSIONS[float](Spline(self.ty, rows, self.ky, False).integrate(ya, yb))
 
     def get_knots(self) -> Any:
         """The knots along both axes."""

@@ -10,6 +10,7 @@ import scipy.interpolate as si
 
 from tracejit.ops.base.op import composite
 from tracejit.ops.base.twins import Twin, as_doubles, twin, unsupported
+from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.ops.scipy.interpolate.bsplines import (
     Spline,
     interpolating_knots,
@@ -75,7 +76,7 @@ class Univariate(Twin):
 
     def integral(self, a: Any, b: Any) -> Any:
         """The integral from a to b; beyond its knots the spline is zero."""
-        return self.spline.integrate(a, b, False)[()]
+        return CONVERSIONS[float](self.spline.integrate(a, b, False))
 
     def get_coeffs(self) -> Any:
         """The coefficients."""
