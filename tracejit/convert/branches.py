@@ -55,11 +55,13 @@ read elsewhere, or where the function can look at its own names.
 from __future__ import annotations
 
 import ast
+import sys
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tracejit.convert.glue import (
+    RESULT,
     Again,
     Dead,
     Give,
@@ -86,7 +88,6 @@ from tracejit.convert.glue import (
 from tracejit.convert.lowering import (
     SUSPENDING,
     Lowering,
-    given_back,
     is_plain,
     jumps_by,
     returned_last,
@@ -128,11 +129,22 @@ def with_branches(node: Any, where: int) -> None:
     returns = any(isinstance(one, ast.If) and jumps_by(one, ast.Return) for one in body)
     is_whole = returns and not places.all(*SUSPENDING)
     ended = without_jumps(body, ast.Return, returned_last) if is_whole else None
-    node.body = body if ended is None else [*ended, given_back()]
+    node.body = body if ended is None else [*ended, _returning(node)]
     places = Places(node)
     _place_nowhere(node)
     _Branching(node, where, places).run()
     _place_nowhere(node)
+
+
+def _returning(node: Any) -> ast.stmt:
+    """The last statement of a function each of whose ends gives the result a name."""
+    line = {"lineno": node.lineno, "end_lineno": node.lineno, "col_offset": 0, "end_col_offset": 0}
+    place = ast.Pass(**line if _TAKES_LINES else {})
+    return at(place, ast.Return(at(place, ast.Name(RESULT, ast.Load()))))
+
+
+_TAKES_LINES = sys.version_info[:2] == (3, 12)
+"""Copies of an end at no place are at the line before it in the text, which may not have run."""
 
 
 def _place_nowhere(node: ast.AST) -> None:
