@@ -27,6 +27,7 @@ from tracejit.convert.glue import (
     store,
 )
 from tracejit.convert.scopes import (
+    COMPUTING,
     NONE,
     Places,
     is_between,
@@ -157,13 +158,9 @@ class Lowering:
         node.orelse = [] if flags else node.orelse
         if node.orelse:
             return [node]
-        new = sorted(self.first_bound(node)) if flags or isinstance(node, ast.While) else []
-        for name in new:
-            unbound = ast.Constant(UNSET)
-            target = ast.Name(name, ast.Store())
-            before.append(ast.Assign([target], unbound))
-            gone: list[ast.stmt] = [ast.Delete([ast.Name(name, ast.Del())])]
-            after.insert(0, Unbind(holds(name, UNSET), gone, []))
+        bound_before, unbound_after = self.told_apart(node, flags)
+        before += bound_before
+        after[:0] = unbound_after
         if isinstance(node, ast.While):
             if not flags and is_plain(node.test):
                 return [node]
@@ -172,6 +169,33 @@ class Lowering:
         if flags:
             node = self.guard(node, flags, before)
         return [*before, node, *after]
+
+    def told_apart(self, node: Any, flags: list[str]) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """The statements before and after a loop by which the names that it binds first are unbound
+        where no step has bound them. A step that may not bind one notes that it does."""
+        before: list[ast.stmt] = []
+        after: list[ast.stmt] = []
+        place = node.iter if isinstance(node, ast.For) else node.test
+        is_endless = isinstance(place, ast.Constant)
+        has_steps = isinstance(node, ast.For) or is_endless
+        found = self.first_bound(node)
+        sure = (reads_unbound(node.body, NONE)[1] or NONE) if found and has_steps else NONE
+        if isinstance(node, ast.For):
+            sure |= names_of(node.target, NONE)[0]
+            found -= NONE if flags else sure
+        for name in sorted(found):
+            is_unbound: ast.expr = holds(name, UNSET)
+            before.append(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(UNSET)))
+            if name not in sure:
+                noted = self.name()
+                if not _note_bound(node.body, name, noted):
+                    del before[-1]
+                    continue
+                before.append(at(node, ast.Assign([store(node, noted)], constant(node, False))))
+                is_unbound = at(place, ast.UnaryOp(ast.Not(), load(place, noted)))
+            gone: list[ast.stmt] = [ast.Delete([ast.Name(name, ast.Del())])]
+            after.append(Unbind(is_unbound, gone, []))
+        return before, after
 
     def turn(self, node: ast.While, flags: list[str]) -> Turn:
         """A loop whose test is asked part by part, after the flags."""
@@ -302,6 +326,29 @@ class Lowering:
         ]
         before += self.statement(at(node, ast.If(node.test, *sides)))
         return load(node, name)
+
+
+def _note_bound(block: list[ast.stmt], name: str, noted: str) -> bool:
+    """Let a block note that it binds a name; return whether it can."""
+    places: list[tuple[list[ast.stmt], int]] = []
+    waiting = [block]
+    while waiting:
+        inside = waiting.pop()
+        for index, node in enumerate(inside):
+            blocks = [getattr(node, field, None) or [] for field in ("body", "orelse")]
+            is_block = isinstance(node, ast.If | ast.While | ast.For)
+            if is_block:
+                waiting += blocks
+            if name not in names_of(node, NONE, is_deep=not is_block)[0]:
+                continue
+            if is_block and not isinstance(node, ast.For):
+                return False
+            places.append((blocks[0], 0) if is_block else (inside, index + 1))
+            if not isinstance(node, (ast.For, *COMPUTING)):
+                return False
+    for inside, index in sorted(places, key=lambda one: -one[1]):
+        inside.insert(index, ast.Assign([ast.Name(noted, ast.Store())], ast.Constant(True)))
+    return True
 
 
 def _let_go(names: Sequence[str]) -> list[ast.stmt]:
@@ -473,11 +520,6 @@ def _unbound(place: Any) -> ast.Constant:
 def _no_result() -> ast.stmt:
     none = ast.Constant(None)
     return ast.Assign([ast.Name(RESULT, ast.Store())], none)
-
-
-def given_back() -> ast.stmt:
-    """The last statement of a function each of whose ends gives the result a name."""
-    return ast.Return(ast.Name(RESULT, ast.Load()))
 
 
 def suspends(node: ast.AST) -> bool:

@@ -357,6 +357,61 @@ def test_a_variable_that_no_step_has_bound() -> None:
     assert compiled(X, 4) == last(X, 4)
 
 
+def bound_after_a_jump(x: Any, a: Any) -> Any:
+    for v in x:
+        if v > a:
+            break
+        y = v * a
+    return y
+
+
+def bound_on_a_side(x: Any, a: Any) -> Any:
+    total = 0.0
+    for v in x:
+        if v > a:
+            y = v * a
+            total = total + y
+    return total * y
+
+
+def bound_by_a_loop_inside(x: Any, a: Any) -> Any:
+    total = 0.0
+    for v in x:
+        if v > a:
+            for y in (v, v * a):
+                total = total + y
+            for z in x[:3]:
+                total = total * z
+    return total * y + z
+
+
+def bound_while(x: Any, a: Any) -> Any:
+    k = 0
+    while x[0] < a and k < 6:
+        y, k = x[1] * k, k + 1
+        a = a * 0.5
+    return y
+
+
+BOUND_PERHAPS = [bound_after_a_jump, bound_on_a_side, bound_by_a_loop_inside, bound_while]
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("f", BOUND_PERHAPS, ids=lambda f: f.__name__)
+def test_a_variable_that_steps_may_not_bind(f: Callable[..., Any], first: bool) -> None:
+    """The first call may be one that binds it, or one that does not."""
+    bound, unbound = (0.9, 0.0) if f in BOUND_PERHAPS[::3] else (0.5, 2.0)
+    compiled = tj.function(f)
+    for a in (bound, unbound, bound) if first else (unbound, bound, unbound):
+        if a == bound:
+            np.testing.assert_allclose(compiled(X, a), f(X, a), rtol=1e-12)
+            assert tj.grad(f, argnums=1)(X, a) == pytest.approx(slope(lambda t: f(X, a + t)))  # noqa: B023
+        else:
+            with pytest.raises(UnboundLocalError):
+                compiled(X, a)
+    assert compiled.tracing_count == 1
+
+
 def test_an_index_that_is_out_of_bounds_is_pythons_error() -> None:
     compiled = tj.function(lambda x, n: _taken(x, n))
     assert compiled(X, 5) == compiled(X, 6) - X[5]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tracejit.convert.glue import UNBOUND
+from tracejit.convert.glue import UNBOUND, UNSET
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import needed_for
 from tracejit.ir.types import ArrayType, type_of
@@ -349,9 +349,10 @@ def tensors_in(values: Sequence[Any]) -> list[Any]:
     return [one for value in values for one in flatten(value)[0] if type(one) in TENSORS]
 
 
-def is_unbound(value: Any, mark: tuple[str] = UNBOUND) -> bool:
+def is_unbound(value: Any, *marks: tuple[str]) -> bool:
     """Return whether a value stands for that of a name which is not bound."""
-    return type(value) is tuple and len(value) == 1 and type(value[0]) is str and value == mark
+    is_mark = type(value) is tuple and len(value) == 1 and type(value[0]) is str
+    return is_mark and value in (marks or (UNBOUND, UNSET))
 
 
 def like(recording: Recording, value: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.convert.glue import UNBOUND, UNSET
+from tracejit.convert.glue import UNBOUND
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import every_node
@@ -23,7 +23,7 @@ from tracejit.ops.control.control_flow import element_type
 from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.support.cost_model import costs
 from tracejit.trace.control_flow.elements import Elements, exhaust
-from tracejit.trace.control_flow.forks import Watch, is_leaf, is_unbound
+from tracejit.trace.control_flow.forks import Watch, is_leaf
 from tracejit.trace.control_flow.loops import (
     LoopInputs,
     LoopRange,
@@ -75,9 +75,6 @@ class Rounds(Turns):
             self.first = len(recording.graph.nodes)
         for variable in self.flags:
             variable.initial, variable.label = False, "is_over"
-        for variable in self.variables:
-            if is_unbound(variable.initial, UNSET):
-                variable.initial = UNBOUND
         self.variables += [Variable(UNBOUND) for _ in range(new)]
         self.first_values: tuple[Any, ...] = ()
         self.lists: dict[int, list[Any]] = {}

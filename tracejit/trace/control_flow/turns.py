@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tracejit.convert.glue import UNSET
+from tracejit.convert.glue import UNBOUND, UNSET
 from tracejit.ir.graph import Node, Value, retyped
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.trace.control_flow.conditions import converted
@@ -81,7 +81,7 @@ class Variable:
 
     def __init__(self, initial: Any) -> None:
         """Begin with the value before the loop."""
-        self.initial = initial
+        self.initial = UNBOUND if is_unbound(initial, UNSET) else initial
         self.label = ""
         self.is_written = False
         self.leaves: list[Leaf] | None = None
@@ -122,8 +122,6 @@ class Turns(Attempt):
         """The value of a variable at the begin of a step."""
         initial = variable.initial
         if is_unbound(initial) or variable.is_written:
-            return initial
-        if is_unbound(initial, UNSET):
             return initial
         leaves, structure = flatten(initial)
         if not leaves or not all(map(is_leaf, leaves)):
