@@ -90,6 +90,9 @@ class Writer:
         ]
         if self.pick.random() < 0.3:
             lines.append(self.pick.choice(("del i", "del e", "t = None", "q = np.float64(q)")))
+        elif self.pick.random() < 0.3:  # names that no step of a loop may bind
+            lines[0] = lines[0].replace("t, k, q = ", "k = ").replace(" 0.0, 0, 0.25", " 0")
+            lines[2] = lines[2].replace(" found,", "").replace(" -1,", "")
         for _ in range(self.pick.randint(1, 2)):
             lines += self.loop(0, "2")
             if self.pick.random() < 0.3:
