@@ -220,7 +220,7 @@ class _Branching:
         for one in places.all(ast.Delete):
             if one.lineno > 0:
                 self.declared |= {x.id for x in one.targets if isinstance(x, ast.Name)}
-        kinds = (ast.For, ast.While, Round, Turn)
+        kinds = (ast.For, ast.While, Round, Turn, ast.If)
         self.loops = sorted(number for kind in kinds for number, _ in places.found[kind])
 
     def run(self) -> None:

@@ -185,3 +185,38 @@ def test_a_loop_that_changes_after_its_end_is_not_left() -> None:
 
     assert "break" not in text_of(tj.function(counted), np.abs(XS))
     assert tj.function(counted)(np.abs(XS)) == counted(np.abs(XS))
+
+
+def test_a_condition_without_statements_is_one_line() -> None:
+    @tj.function
+    def least(x: Any, y: Any, z: Any) -> Any:
+        if x > y:
+            x, y = y, x
+        return (x - z if x > z else z), y
+
+    text = text_of(least, *np.float64([2.0, 1.0, 0.5]))
+    assert "x_1, y_1 = (y, x) if x > y else (x, y)" in text
+    for numbers in ([2.0, 1.0, 0.5], [1.0, 2.0, 1.5], [3.0, 2.5, 9.0]):
+        assert least(*np.float64(numbers)) == least.python(*np.float64(numbers))
+
+
+def test_another_side_that_is_one_condition_is_elif() -> None:
+    @tj.function
+    def by_parts(x: Any) -> Any:
+        if x < 0.0:
+            y = x * x
+        elif x < 1.0:
+            y = x + 1.0
+        elif x < 2.0:
+            y = x * 2.0
+        else:
+            y = x - 1.0
+            if x > 4.0:
+                y = y * x
+        return y
+
+    lines = [line.strip() for line in text_of(by_parts, np.float64(0.5)).split("\n")]
+    heads = [line.split()[0] for line in lines if line.startswith(("if", "elif", "else"))]
+    assert heads == ["if", "elif", "elif", "else:", "if", "else:"]
+    for x in (-1.0, 0.5, 1.5, 3.0, 5.0):
+        assert by_parts(np.float64(x)) == by_parts.python(np.float64(x))

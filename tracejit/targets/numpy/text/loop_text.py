@@ -16,6 +16,7 @@ variables around them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from itertools import takewhile
 from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Node, Value
@@ -36,6 +37,12 @@ from tracejit.targets.numpy.text.floats import FLOAT64, StepExpressions, loop_pa
 from tracejit.targets.numpy.text.names import UNUSED, variables
 from tracejit.targets.numpy.text.tile_functions import empty_text
 from tracejit.text.marks import mark_lines, marked
+
+MOST_CHOSEN = 2
+"""Names that a condition without statements on its sides binds in one line."""
+
+
+_SIDES = ("    ", "else:", "elif ", "#")
 
 
 def statement_lines(
@@ -104,22 +111,49 @@ def _condition_lines(
         taken.add(choice := name)
     test = spell.test(node.operands[0])
     heads = _heads(choice, len(graphs)) if is_number else [f"if {test}:", "else:"]
-    sides = [*zip(heads, graphs, condition.plans, strict=True)]
-    for head, graph, plan in sides[1:] if node is spell.over else sides:
+    blocks: list[list[str]] = []
+    values: list[dict[str, str]] = []
+    for graph, plan in zip(graphs, condition.plans, strict=True):
         given = dict(zip(graph.inputs, bound, strict=True))
         wanted = dict(zip(plan.results, results, strict=True))
         known = {**given, **variables(plan, taken - set(results), given, wanted)}
         verify_bindings(plan, known, given)
         inner = _inside(spell, plan, known)
-        lines = _body_lines(plan, known, inner, taken)
-        lines += _assignment(results, _results(plan, plan.copies, inner))
+        blocks.append(_body_lines(plan, known, inner, taken))
+        values.append(dict(zip(results, _results(plan, plan.copies, inner), strict=True)))
         spell.imports.update(inner.imports)
-        if node is spell.over:
-            yield from lines
+    if node is spell.over:
+        yield from [*blocks[1], *_assignment(values[1])]
+        return
+    chosen = "" if is_number or any(blocks) else _chosen(test, *values)
+    if chosen:
+        yield chosen
+        return
+    sides = [[*lines, *_assignment(ends)] for lines, ends in zip(blocks, values, strict=True)]
+    for head, lines in zip(heads, sides, strict=True):
+        if following := _elif(lines) if head == "else:" else []:
+            yield from following
             continue
         yield head
         for line in lines or ["pass"]:
             yield f"    {line}"
+
+
+def _elif(lines: Sequence[str]) -> list[str]:
+    """The lines of another side that is one condition, as further sides; none if it is more."""
+    comments = [*takewhile(lambda line: line.startswith("#"), lines)]
+    first, *others = lines[len(comments) :] or [""]
+    is_one = first.startswith("if ") and all(line.startswith(_SIDES) for line in others)
+    return [*comments, f"el{first}", *others] if is_one else []
+
+
+def _chosen(test: str, first: Mapping[str, str], second: Mapping[str, str]) -> str:
+    """The statement that binds one or two names to either of two values each; nothing for more."""
+    names = [name for name in first if not name == first[name] == second[name]]
+    sides = [", ".join(side[name] for name in names) for side in (first, second)]
+    one, other = sides if len(names) == 1 else [f"({side})" for side in sides]
+    line = f"{', '.join(names)} = {one} if {test} else {other}"
+    return line if 0 < len(names) <= MOST_CHOSEN else ""
 
 
 def _routine_lines(
@@ -190,9 +224,9 @@ def _inside(spell: Expressions, plan: Plan, known: Mapping[Value, str]) -> Expre
     return type(spell)(known.__getitem__, plan.inlined, spell.number_name)
 
 
-def _assignment(names: Sequence[str], values: Sequence[str]) -> list[str]:
+def _assignment(values: Mapping[str, str]) -> list[str]:
     """The statement that binds several names at once, if any of them has another value yet."""
-    pairs = [(name, text) for name, text in zip(names, values, strict=True) if name != text]
+    pairs = [(name, text) for name, text in values.items() if name != text]
     if not pairs:
         return []
     targets, texts = zip(*pairs, strict=True)
@@ -360,7 +394,8 @@ class _LoopText:
 
     def _next_lines(self, inner: Expressions) -> list[str]:
         """The statement that binds the carried values for the next step."""
-        return _assignment(self.carried, _results(self.loop.plan, self.loop.copied, inner))
+        results = _results(self.loop.plan, self.loop.copied, inner)
+        return _assignment(dict(zip(self.carried, results, strict=True)))
 
     def _final_lines(self) -> Iterator[str]:
         """The statements that make the results what the rest of the function takes them for."""
