@@ -13,7 +13,12 @@ from tracejit.convert.converter import Converter
 from tracejit.convert.operators import PLAIN, Operators
 
 CONTROL_FLOW = Operators(
-    branch=PLAIN.branch, ask=PLAIN.ask, flag=PLAIN.flag, turns=PLAIN.turns, rounds=PLAIN.rounds
+    branch=PLAIN.branch,
+    ask=PLAIN.ask,
+    check=PLAIN.check,
+    flag=PLAIN.flag,
+    turns=PLAIN.turns,
+    rounds=PLAIN.rounds,
 )
 
 

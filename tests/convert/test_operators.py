@@ -29,7 +29,7 @@ def make(k):
 """
 
 
-BRANCHES = ("branch", "ask", "turns", "rounds", "flag")
+BRANCHES = ("branch", "ask", "turns", "rounds", "flag", "check")
 """The operators of control flow, which are there together."""
 
 
@@ -78,6 +78,7 @@ def test_the_operators_of_control_flow_stand_together() -> None:
             for _ in range(4):
                 if n > 8: break
                 n += 1
+            assert n > 0
             return n
         """
     )

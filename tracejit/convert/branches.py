@@ -88,6 +88,7 @@ from tracejit.convert.glue import (
 from tracejit.convert.lowering import (
     SUSPENDING,
     Lowering,
+    ends_at,
     is_plain,
     jumps_by,
     returned_last,
@@ -212,6 +213,7 @@ class _Branching:
         self.number = 0
         self.places = places.ends()
         self.suspending = sorted(number for kind in SUSPENDING for number, _ in places.found[kind])
+        self.checks: list[int] = []  # the statements that may raise, and else do nothing
         subscripts = places.found[ast.Subscript]
         self.writes = [number for number, one in subscripts if isinstance(one.ctx, ast.Store)]
         self.declared: set[str] = set()  # elsewhere, or unbound somewhere
@@ -296,6 +298,8 @@ class _Branching:
         if type(node).__name__ in ("Try", "TryStar"):
             return self.attempt(node, bound, depth)
         stored, unsure = names_of(node, bound)
+        if isinstance(node, ast.Assert):
+            self.check(node, is_error=False)
         is_computing = isinstance(node, (*COMPUTING, ast.FunctionDef))
         is_computing = is_computing and not is_between(self.suspending, node.number, node.last)
         return _Block([node], _with(bound, stored), stored, unsure, 0, False, is_computing)
@@ -509,13 +513,18 @@ class _Branching:
         after = body.bound if other.bound is None else other.bound
         if body.bound is not None and other.bound is not None:
             after = body.bound & other.bound
+        raising = [ends_at(side, ast.Raise) for side in (node.body, node.orelse)]
         height = max(body.height, other.height)
         statements: list[ast.stmt] = [node]
-        is_computing = body.is_computing and other.is_computing
-        jumps = body.jumps or other.jumps
-        may_fork = is_computing and not jumps and not is_plain(node.test)
+        going_on = [one for one, ends in zip((body, other), raising, strict=True) if not ends]
+        is_computing = all(one.is_computing for one in going_on)
+        jumps = any(one.jumps for one in going_on)
+        if any(raising):
+            self.check(node, is_error=raising[0])
+        may_fork = is_computing and not jumps and not is_plain(node.test) and not any(raising)
         may_fork = may_fork and not is_between(self.suspending, node.number, node.number)
         writes = any(is_between(self.writes, *side) for side in ranges)
+        writes = writes or any(is_between(self.checks, *side) for side in ranges)
         if may_fork and depth + height + 2 <= MOST_BLOCKS:
             names = self.names(body, other, bound, after, ranges)
             if names is not None and (any(names) or writes):
@@ -530,6 +539,13 @@ class _Branching:
             jumps,
             is_computing,
         )
+
+    def check(self, node: Any, is_error: bool) -> None:
+        """Let what is recorded ask for the test of a statement that may raise."""
+        self.checks.append(node.number)
+        if not (is_plain(node.test) or is_between(self.suspending, node.number, node.number)):
+            error = constant(node.test, is_error)
+            node.test = operation("check", node.test, node.test, error)
 
     def names(
         self,

@@ -108,6 +108,12 @@ class Lowering:
                 node.test = self.lifted(node.test, before)
                 node.body, node.orelse = self.block(node.body), self.block(node.orelse)
                 return before + self.asked(node)
+            case ast.Assert():
+                node.test = self.lifted(node.test, before)
+                if not is_plain(node.test) and _has_parts(node.test):
+                    name = self.name()
+                    before += self.parts(node.test, name)
+                    node.test = load(node.test, name)
             case ast.For() | ast.While():
                 self.loops += 1
                 node.body, node.orelse = self.block(node.body), self.block(node.orelse)
@@ -401,6 +407,13 @@ def _has_choice(node: Any) -> bool:
     return any(_has_choice(one) for _, _, one in _evaluated(node))
 
 
+def _has_parts(test: Any) -> bool:
+    """Return whether the parts of a test are asked one by one."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    return isinstance(_as_pairs(test), ast.BoolOp)
+
+
 def _as_pairs(test: Any) -> Any:
     """A chain of comparisons as comparisons of pairs, where what is in two of them is a name."""
     match test:
@@ -440,12 +453,12 @@ def jumps_by(node: ast.AST, jump: type[ast.stmt]) -> bool:
     return any(jumps_by(one, jump) for one in (*node.body, *node.orelse))
 
 
-def _ends(block: Sequence[ast.stmt], jump: type[ast.stmt]) -> bool:
+def ends_at(block: Sequence[ast.stmt], jump: type[ast.stmt]) -> bool:
     """Return whether a block always ends at a jump, or raises."""
     for node in block:
         if isinstance(node, (jump, ast.Raise)):
             return True
-        if isinstance(node, ast.If) and _ends(node.body, jump) and _ends(node.orelse, jump):
+        if isinstance(node, ast.If) and ends_at(node.body, jump) and ends_at(node.orelse, jump):
             return True
     return False
 
@@ -475,7 +488,7 @@ def without_jumps(
                 return None
             return [*found, at(node, ast.If(node.test, body or [at(node, ast.Pass())], other))]
         found.append(node)
-    is_over = jump is not ast.Return or not is_last or _ends(block, jump)
+    is_over = jump is not ast.Return or not is_last or ends_at(block, jump)
     return found if is_over else [*found, _no_result()]
 
 
@@ -483,9 +496,9 @@ def _with_rest(
     node: ast.If, rest: Sequence[ast.stmt], jump: type[ast.stmt]
 ) -> tuple[Sequence[ast.stmt], Sequence[ast.stmt]] | None:
     """The sides of a statement, with what follows it on the one that goes on."""
-    if rest and _ends(node.body, jump) == _ends(node.orelse, jump):
+    if rest and ends_at(node.body, jump) == ends_at(node.orelse, jump):
         return None
-    if rest and _ends(node.body, jump):
+    if rest and ends_at(node.body, jump):
         return node.body, [*node.orelse, *rest]
     return ([*node.body, *rest], node.orelse) if rest else (node.body, node.orelse)
 

@@ -152,10 +152,14 @@ class Operators:
 
     branch: Callable[..., Any] | None = None
     """`branch(test, where, 3, x, y)` for the test of `if` number 3, before which variables are `x`
-    and `y`: True, False, or a fork. See `branches`. The four that follow are there with it."""
+    and `y`: True, False, or a fork. See `branches`. The five that follow are there with it."""
 
     ask: Callable[[Any, bool], Any] | None = None
     """`ask(x, False)` for a part of such a test: if `x` is true; or with True, if it is not."""
+
+    check: Callable[[Any, bool], Any] | None = None
+    """`check(test, True)` for the test of an `if` that raises where it is true, or with False, of
+    `assert` and what raises where it is false: the test, or its outcome where nothing is raised."""
 
     turns: Callable[..., Any] | None = None
     """`turns(answer, where, 4, x, y)` for the test of `while` number 4, which Python does not know:
@@ -226,6 +230,10 @@ def _ask(x: Any, is_negated: bool, /) -> bool:
     return bool(x) is not is_negated
 
 
+def _check(test: Any, _is_error: bool, /) -> Any:
+    return test
+
+
 def _flag(_: Any, /) -> bool:
     return False
 
@@ -255,6 +263,7 @@ PLAIN = Operators(
     truth=_same,
     branch=_branch,
     ask=_ask,
+    check=_check,
     flag=_flag,
     turns=_turns,
     rounds=_rounds,

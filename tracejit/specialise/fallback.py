@@ -126,6 +126,10 @@ class Fallback(NamedTuple):
         if callee.form is Form.PLAIN and not on_tensors:
             named = {name: unwrapped(value) for name, value in kwargs.items()}
             return callee.python(*map(unwrapped, args), **named)
+        is_text = isinstance(error, Failed) and error.row == "text" and bool(error.__cause__)
+        if is_text and not on_tensors:
+            named = {name: unwrapped(value) for name, value in kwargs.items()}
+            callee.python(*map(unwrapped, args), **named)  # which raises, and has no gradient
         call, _ = callee.take_apart(callee.bind(args, kwargs))
         taken = callee.differentiated(call)
         windows = EAGER.windows
@@ -139,6 +143,10 @@ class Fallback(NamedTuple):
             with EAGER.seen_by(windows):
                 found = callee.run_eagerly(arguments)
             check_containers(callee.signature, arguments, call, values)
+        except Exception as problem:
+            if not (taped or TENSORS.isdisjoint(map(type, problem.args))):
+                problem.args = map_tree(own, problem.args)
+            raise
         finally:
             write_plainly(call, values)
         return found if taped else map_tree(own, found)

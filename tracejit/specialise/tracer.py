@@ -50,7 +50,7 @@ from tracejit.trace.recording.mutable_attributes import (
 )
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.recorded_matrix import RecordedMatrix
-from tracejit.trace.recording.reruns import MustKeepApart, MustNotFork
+from tracejit.trace.recording.reruns import MustKeepApart, MustNotFork, Refused
 from tracejit.trace.source.files import origin_of
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
@@ -96,7 +96,7 @@ class Tracer:
             return self._recorded(request)
         except MustKeepApart:
             self.findings.keeps_apart = True
-        except MustNotFork as error:
+        except (MustNotFork, Refused) as error:  # the latter from what the user's `with` ends by
             self.findings.forks, self.findings.merged = None, str(error)
             request = request._replace(forced=())  # the decisions are others now
         except NotForAllSteps:
@@ -290,7 +290,8 @@ class Tracer:
             is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
             if is_users and any(map(may_raise, recording.graph.nodes)):
                 self.effects.add("errors")  # one of which Python may have met before
-            if recording.raises_text and is_users:
+            holds = is_users and not TENSORS.isdisjoint(map(type, getattr(error, "args", ())))
+            if is_users and (holds or recording.raises_text):
                 raise Failed("text") from error  # its message shows what has no numbers yet
             with_sizes = sizes is not None and isinstance(error, Exception)
             if with_sizes and not request.before.restore():

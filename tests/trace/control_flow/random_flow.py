@@ -248,8 +248,10 @@ class Writer:
         if kind < 0.92 and loops:
             leave = pick.choice(("break", "continue", "break", f"return {RESULT}"))
             return indented(f"if {self.test()}:\n    {leave}", depth)
-        if kind < 0.95:
+        if kind < 0.94:
             return indented(f"if {self.test()}:\n    return {RESULT}", depth)
+        if kind < 0.96:
+            return indented(f"if {self.test()}:\n    raise Wrong('here', n)", depth)
         return self.guarded(depth, loops, level)
 
     def choice(self, depth: int, loops: int, level: int) -> list[str]:

@@ -55,6 +55,7 @@ STATEMENTS = (
     "made.append(w)", "found = {i}", "s += {x}",
     "w[0] = {x}", "out = out * 0.9", "LOG.append(k)", "known['k'] = s", "s = s + helped(a, {i})",
     "v = v * 0.9", "n = n + 1", "a = s if a > s else a", "s = np.abs(s) % 3.0", "assert s < 1e9",
+    "assert {x} < 4.0 or {t}, k",
 )  # fmt: skip
 HELPERS = """
 def helped(z, count):
@@ -130,9 +131,12 @@ class Writer:
         if kind < 0.3:
             jump = self.pick.choice(("break", "continue", "break", "return s, a, k, np.sum(out)"))
             return [f"if {self.test(number, element)}:", f"    {jump}"]
-        if kind < 0.5:
+        if kind < 0.34:
+            text = self.pick.choice(("'large'", "f'{s} in {k}'", "'at', k", "s"))
+            return [f"if {self.test(number, element)}:", f"    raise ValueError({text})"]
+        if kind < 0.52:
             inside = self.statement(number, element, depth)
-            other = self.statement(number, element, depth) if kind < 0.4 else []
+            other = self.statement(number, element, depth) if kind < 0.43 else []
             lines = [f"if {self.test(number, element)}:", *indented(inside)]
             return [*lines, *(["else:", *indented(other)] if other else [])]
         one = self.pick.choice(STATEMENTS)

@@ -13,8 +13,9 @@ that would tell the two apart records the function again too.
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -27,7 +28,7 @@ from tracejit.ops.control.branches import may_raise, raises_in_python
 from tracejit.trace.control_flow.conditions import emit_condition
 from tracejit.trace.control_flow.loops import Side, take_out
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.recording.reruns import CONDITION, GivenUp, Refused, RefusedLoop
+from tracejit.trace.recording.reruns import CONDITION, CheckFailed, GivenUp, Refused, RefusedLoop
 from tracejit.trace.source.refusals import forget_refusals, refused
 from tracejit.trace.structure.trees import flatten, is_named_tuple, map_tree, unflatten
 from tracejit.trace.tensor.memory import held_by
@@ -51,6 +52,9 @@ class Watch(Protocol):
     def show(self, lists: Mapping[int, Any]) -> None:
         """Lists may be read again."""
 
+    def around(self, fork: Attempt) -> Sequence[Attempt]:
+        """The forks that a fork is in, innermost last."""
+
     def settle(self, fork: Attempt) -> None:
         """A fork has ended."""
 
@@ -72,13 +76,14 @@ class Untold:
 class Ran(NamedTuple):
     """A side that was recorded: its nodes, the values of the variables after it, and what objects
     it has made. `held` is what each of these Tensors stands for, `written` what each Tensor from
-    outside stands for that the side has written to."""
+    outside stands for that the side has written to. `failed` says if anything raises in it."""
 
     nodes: Sequence[Any]
     values: Sequence[Any]
     made: Mapping[int, Any] = {}
     held: Mapping[int, Value] = {}
     written: Mapping[int, tuple[Tensor, Value]] = {}
+    failed: Any = False
 
 
 class Attempt:
@@ -100,6 +105,7 @@ class Attempt:
         self.refusals = refused()
         self.depth = recording.sides
         self.is_open = False
+        self.checks: list[Any] = []
 
     def open(self) -> None:
         """Begin: what is recorded from here on, and written to arrays, is not of this call."""
@@ -112,7 +118,21 @@ class Attempt:
         recording.side_views.append({})
         recording.sides = self.depth + 1
         self.watch.enter()
+        self.checks = []
         self.is_open = True
+
+    def failing(self) -> list[Any]:
+        """The truth values, recorded so far, of which one says that something raises."""
+        return self.checks
+
+    def check(self, failed: Any) -> None:
+        """Let the code around ask if anything has raised. Raises CheckFailed where that is so in
+        this call, and no code around is being recorded."""
+        around = self.watch.around(self)
+        if around:
+            around[-1].checks.append(failed)
+        elif failed:
+            raise CheckFailed
 
     def check_events(self) -> None:
         """Raise Refused where a Variable was assigned."""
@@ -146,7 +166,11 @@ class Attempt:
         """Give up for good, for what was raised."""
         error = sys.exc_info()[1]
         self.abandon()
-        self.watch.give_up(self, GivenUp.by(error, self.recorded))
+        if type(error) is CheckFailed:
+            self.recording.raising.add(self.place)
+            self.watch.settle(self)
+        else:
+            self.watch.give_up(self, GivenUp.by(error, self.recorded))
 
 
 class Fork(Attempt):
@@ -171,7 +195,8 @@ class Fork(Attempt):
     def end(self, values: Sequence[Any]) -> None:
         """End a side."""
         self.check_events()
-        tensors = tensors_in(values)
+        failed = either(self.checks)
+        tensors = tensors_in([*values, failed])
         held = {id(one): one._value for one in tensors}
         writes = self.recording.side_writes[-1]
         written = {key: (one, one._value) for key, (one, *_) in writes.items()}
@@ -180,7 +205,7 @@ class Fork(Attempt):
         self.recording.side_nodes += 1 + len(nodes)
         wanted = [*held.values(), *[value for _, value in written.values()]]
         check_errors(nodes, [*wanted, *map(self.recording.lift, filter(is_leaf, values))])
-        self.ran.append(Ran(nodes, values, self.close(), held, written))
+        self.ran.append(Ran(nodes, values, self.close(), held, written, failed))
 
     def other(self, *values: Any) -> tuple[Any, ...]:
         """End the first side, after which variables have these values, those that are carried
@@ -193,7 +218,8 @@ class Fork(Attempt):
         """End the other side, and answer what the variables are after the condition."""
         self.end(values)
         first, second = self.ran
-        found = _Merging(self.recording, self.choice, first, second, self.alike).run()
+        merging = _Merging(self.recording, self.choice, first, second, self.alike)
+        found = merging.run(self.check)
         self.watch.settle(self)
         return found
 
@@ -222,8 +248,8 @@ class _Merging:
         self.alike = alike
         self.pairs: list[tuple[Value, Value]] = []
 
-    def run(self) -> tuple[Any, ...]:
-        """Emit the node, and answer the values."""
+    def run(self, check: Callable[[Any], None] | None = None) -> tuple[Any, ...]:
+        """Emit the node, and answer the values; tell `check` if anything has raised."""
         first, second = self.sides
         recipes = [self.recipe(a, b) for a, b in zip(first.values, second.values, strict=True)]
         of_variables = len(self.pairs)
@@ -240,6 +266,9 @@ class _Merging:
             if is_mixed and not any(one is None for one in known):
                 flags[number] = len(self.pairs)
                 self.pairs.append((self.recording.lift(known[0]), self.recording.lift(known[1])))
+        checked = len(self.pairs)
+        if first.failed is not False or second.failed is not False:
+            self.pairs.append((self.value(first, first.failed), self.value(second, second.failed)))
         sides = [
             Side(ran.nodes, [pair[k] for pair in self.pairs]) for k, ran in enumerate(self.sides)
         ]
@@ -249,6 +278,8 @@ class _Merging:
             if self.pairs
             else []
         )
+        if check is not None and len(self.pairs) > checked:
+            check(results[checked])
         for result, pair in zip(results[:of_variables], self.pairs, strict=False):
             self.note(result, *pair)
         for number, flag in flags.items():
@@ -326,6 +357,11 @@ def _built(recipe: Any, results: Sequence[Tensor]) -> Any:
         return results[recipe]
     structure, inside = recipe
     return unflatten(structure, [_built(one, results) for one in inside])
+
+
+def either(truths: Sequence[Any]) -> Any:
+    """Return whether any of some truth values holds; False where there are none."""
+    return functools.reduce(np.logical_or, truths) if truths else False
 
 
 def check_errors(nodes: Sequence[Node], wanted: Sequence[Value]) -> None:

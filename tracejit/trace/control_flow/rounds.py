@@ -217,7 +217,7 @@ class Rounds(Turns):
     @property
     def inputs(self) -> list[Value]:
         """The placeholders of a step."""
-        leaves = [leaf for one in self.variables for leaf in one.leaves or ()]
+        leaves = [leaf for one in self.carried_on for leaf in one.leaves or ()]
         found = [one for x in leaves for one in (x.value, x.flag) if one is not None]
         return [*self.placed, *found, *self.row_values, self.number._value]
 
@@ -279,7 +279,7 @@ class Rounds(Turns):
             return emit_loop(recording, name, steps, inputs, step, initial, arrays)
         start = len(recording.graph.nodes)
         goes_on: Any = self.number < count
-        for flag in self.flags:
+        for flag in [*self.flags, *([] if self.failed is None else [self.failed])]:
             left = Tensor(flag.leaves[0].value, recording)  # type: ignore[index]
             goes_on = np.logical_and(goes_on, np.logical_not(left))
         test = Side(take_out(recording, start), [goes_on._value])

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tracejit.convert.glue import UNBOUND, UNSET
 from tracejit.ir.graph import Node, Value, retyped
 from tracejit.ir.types import WEAK_TYPES, ArrayType
@@ -20,6 +22,7 @@ from tracejit.trace.control_flow.forks import (
     Watch,
     check_errors,
     common_kind,
+    either,
     is_leaf,
     is_unbound,
     like,
@@ -100,8 +103,17 @@ class Turns(Attempt):
         super().__init__(recording, carried, watch, place)
         self.is_over = False
         self.variables = [*map(Variable, carried)]
+        self.failed: Variable | None = None
         self.arrays: dict[int, Tensor] = {}
         self.tries = 0
+
+    @property
+    def carried_on(self) -> list[Variable]:
+        """The variables, and last the one that says if anything has raised in a step."""
+        return self.variables if self.failed is None else [*self.variables, self.failed]
+
+    def failing(self) -> list[Any]:
+        return self.checks if self.failed is None else [self.failed.now, *self.checks]
 
     def begin(self) -> tuple[Any, ...]:
         """Begin a step: the values that variables have."""
@@ -114,7 +126,7 @@ class Turns(Attempt):
             made = placeholder(self.recording, tensor.type)
             self.placed.append(made._held)
             put(tensor, made)
-        for variable in self.variables:
+        for variable in self.carried_on:
             variable.now = self.opened(variable)
         return tuple(variable.now for variable in self.variables)
 
@@ -152,8 +164,11 @@ class Turns(Attempt):
         raise Refused("its test depends on the step")
 
     def tested(self, answer: Any) -> None:
-        """The test has been asked on placeholders."""
+        """The test has been asked on placeholders. No step is made after anything has raised."""
         answer = answer if answer.dtype.kind == "b" else answer != 0
+        for one in [*self.watch.around(self), self]:
+            for failed in one.failing():
+                answer = np.logical_and(answer, np.logical_not(failed))
         self.test = Side(take_out(self.recording, self.start), [answer._value])
         self.start = len(self.recording.graph.nodes)
 
@@ -161,8 +176,14 @@ class Turns(Attempt):
         """End a step, after which variables have these values: what they are where another is
         recorded, or what they are after the loop."""
         self.check_events()
-        steps = [self.step(*pair) for pair in zip(self.variables, values, strict=True)]
-        is_settled = None not in steps
+        is_new = bool(self.checks) and self.failed is None
+        if self.failed is not None:
+            values = (*values, either(self.failing()))
+        steps = [self.step(*pair) for pair in zip(self.carried_on, values, strict=True)]
+        is_settled = None not in steps and not is_new
+        if is_new:
+            self.failed = Variable(np.False_)
+            self.failed.label = "has_failed"
         for key, (tensor, *_) in self.recording.side_writes[-1].items():
             is_settled &= key in self.arrays
             self.arrays[key] = tensor
@@ -241,9 +262,10 @@ class Turns(Attempt):
     def emitted(self, step: Side, alike: set[Value]) -> tuple[Any, ...]:
         """Emit the node; the values of variables after the loop."""
         recording = self.recording
-        leaves = [leaf for one in self.variables for leaf in one.leaves or () if not one.is_written]
+        variables = self.carried_on
+        leaves = [leaf for one in variables for leaf in one.leaves or () if not one.is_written]
         initial: list[Any] = [Tensor(one._value, recording) for one in self.arrays.values()]
-        for variable in self.variables:
+        for variable in variables:
             if variable.leaves is not None and not variable.is_written:
                 for leaf, value in zip(variable.leaves, flatten(variable.initial)[0], strict=True):
                     tensor = Tensor(recording.lift(value), recording)
@@ -257,6 +279,8 @@ class Turns(Attempt):
         carried = [*self.placed, *places]
         recording.side_nodes += 1 + len(step.nodes)
         results = self.emit(carried, step, initial)
+        if self.failed is not None:
+            self.check(results[len(carried) - 1])
         count = len(self.arrays)
         for tensor, result in zip(self.arrays.values(), results, strict=False):
             is_alike = result._held in alike or tensor._value in alike

@@ -128,8 +128,7 @@ class Forking(Noting):
         if recording is None or not _may_fork(recording, test, place):
             return bool(test)
         watch = self.watching(recording, place)
-        if any(type(one) is Rounds and one.knows(test._value) for one in watch.forks):
-            raise BetterApart("its outcome is known at each step")
+        _check_unknown(watch.forks, test)
         choice = test if test.dtype.kind == "b" else test != 0
         fork = Fork(recording, choice, carried, watch, place)
         watch.forks.append(fork)
@@ -203,6 +202,21 @@ class Forking(Noting):
             return x == 0 if is_negated else x != 0
         return np.logical_not(x) if is_negated else x
 
+    def check(self, test: Any, is_error: bool, /) -> Any:
+        """Ask for the test of what raises if it is true, or false: the outcome where nothing is
+        raised, if code that runs for more than this call is being recorded."""
+        recording = current_recording()
+        forks = [] if self.watch is None else [one for one in self.watch.forks if one.is_open]
+        if recording is None or not forks:
+            return test
+        test = self.truth(test)
+        if not _is_asked(recording, test):
+            return test
+        _check_unknown(forks, test)
+        failed = test if test.dtype.kind == "b" else test != 0
+        forks[-1].checks.append(failed if is_error else np.logical_not(failed))
+        return not is_error
+
     def flag(self, o: Any, /) -> Any:
         """Begin a loop over an object that may be left."""
         reason = f"the loop around it has an iterator, or more than {MOST_STEPS} steps"
@@ -233,15 +247,24 @@ def _chosen_of(test: Any, first: Any, second: Any) -> Any:
     return first if test else second
 
 
+def _check_unknown(forks: Sequence[Attempt], test: Any) -> None:
+    """Raise BetterApart where Python would know the outcome of a test at each step."""
+    if any(type(one) is Rounds and one.knows(test._value) for one in forks):
+        raise BetterApart("its outcome is known at each step")
+
+
+def _is_asked(recording: Recording, test: Any) -> bool:
+    """Return whether a test is a recorded truth value or number."""
+    return type(test) in TENSORS and test._recording is recording and test.shape == ()
+
+
 def _may_fork(recording: Recording, test: Any, place: tuple[int, int]) -> bool:
-    if type(test) not in TENSORS or test._recording is not recording:
-        return False
-    return test.shape == () and _may_run(recording, place)
+    return _is_asked(recording, test) and _may_run(recording, place)
 
 
 def _may_run(recording: Recording, place: tuple[int, int]) -> bool:
     """Return whether code at a place may run for more than this call."""
-    if recording.forks is None or place in recording.forks:
+    if recording.forks is None or place in recording.forks or place in recording.raising:
         return False
     sizes = recording.graph.sizes
     is_plain = not (recording.windows or recording.probes or recording.region)
@@ -311,14 +334,21 @@ class Watched:
             observing(self.reader)
         return made
 
+    def around(self, fork: Attempt) -> Sequence[Attempt]:
+        """The forks that a fork is in, innermost last."""
+        return self.forks[: self.forks.index(fork)]
+
     def settle(self, fork: Attempt) -> None:
         """A fork has ended."""
         del self.forks[self.forks.index(fork) :]
 
     def give_up(self, fork: Attempt, reason: GivenUp) -> None:
-        """A fork takes one side, and will at its place from now on."""
+        """A fork takes one side, and will at its place from now on; in this call alone where
+        something raises in it."""
         self.settle(fork)
-        if self.recording.forks is not None:
+        if self.recording.raising:
+            self.recording.raising.add(fork.place)
+        elif self.recording.forks is not None:
             self.recording.forks[fork.place] = reason
 
 
@@ -522,6 +552,9 @@ class SideReader(Forking):
 
     def branch(self, test: Any, where: int, number: int, /, *carried: Any) -> Any:
         return self.reader.branch(test, where, number, *carried)
+
+    def check(self, test: Any, is_error: bool, /) -> Any:
+        return self.reader.check(test, is_error)
 
     def turns(self, answer: Any, where: int, number: int, /, *carried: Any) -> Any:
         return self.reader.turns(answer, where, number, *carried)

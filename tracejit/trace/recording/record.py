@@ -120,6 +120,7 @@ class Recording(Recorder):
         self.relied_on: set[Value] = set()
         self.handling = Handling()
         self.forks: dict[tuple[int, int], GivenUp] | None = None
+        self.raising: set[tuple[int, int]] = set()  # the places of those in which this call raises
         self.sides = self.side_nodes = 0
         self.side_writes: list[dict[int, Any]] = []
         self.side_views: list[dict[int, Any]] = []

@@ -116,12 +116,13 @@ class Recorder:
             raise MustKeepApart
         return values
 
-    def shows_text(self) -> bool:
+    def shows_text(self, *destinations: str) -> bool:
         """Return whether the text that the program makes of a value without numbers is for a person
-        to look at: printed, logged, or the message of an exception."""
+        to look at: printed, logged, or the message of an exception; or for one of some
+        `destinations`."""
         destination = destination_of_text()
         self.raises_text |= destination == "raise"
-        return bool(destination)
+        return destination in destinations if destinations else bool(destination)
 
     # Free dimensions
 

@@ -56,6 +56,10 @@ class BetterApart(Refused):
     """The steps of a loop are better recorded one by one."""
 
 
+class CheckFailed(Refused):
+    """What may raise does in this call: Python runs the code, and raises the error."""
+
+
 class RefusedLoop(Refused):
     """A side of a condition leaves a loop whose steps cannot be recorded once."""
 

@@ -24,6 +24,7 @@ from tracejit.ops.base.op import DIRECT
 from tracejit.support.errors import TracejitError, fail
 from tracejit.trace.source import instead, places
 from tracejit.trace.source.instead import not_recorded
+from tracejit.trace.source.refusals import forget_refusals, refused
 from tracejit.trace.structure.sparse_products import hands_over, no_array
 from tracejit.trace.structure.wrapped import is_labelled
 from tracejit.trace.tensor.arraylike import ArrayContainer, ArrayMethods
@@ -93,7 +94,7 @@ class Tensor(ArrayMethods):
         if data is not None:
             return f"<Tensor {self.type!r} {' '.join(str(data).split(chr(10)))}>"
         if self.type.form == "weak" and self._recording.open:
-            return str(self._number(repr, "repr({})"))
+            return self._text_of_number(repr, "repr({})")
         return self._text(repr)
 
     def __str__(self) -> str:
@@ -298,10 +299,24 @@ class Tensor(ArrayMethods):
     def __format__(self, spec: str) -> str:
         call = f"format({{}}, {spec!r})"
         if self.type.form == "weak" or (spec and self._value.data is not None):
-            return str(self._number(lambda number: format(number, spec), call, decides=True))
+            return self._text_of_number(lambda number: format(number, spec), call, decides=True)
         if self._value.data is not None:
             return str(self)
         return self._text(operator.methodcaller("__format__", spec), call if spec else TEXT)
+
+    def _text_of_number(
+        self, convert: Callable[[Any], str], call: str, decides: bool = False
+    ) -> str:
+        """`convert` of the number; in the message of an error, text in its place where Python may
+        not read it."""
+        refusals = refused()
+        try:
+            return str(self._number(convert, call, decides=decides))
+        except TracejitError:
+            if not (self._recording.open and self._recording.shows_text("raise")):
+                raise
+            forget_refusals(refusals)
+            return f"<Tensor {self._called()} {self.type!r}>"
 
     def _text(self, convert: Callable[[Any], str], call: str = TEXT) -> str:
         """Text in place of numbers that are not there, for a person to look at; refused as data."""
