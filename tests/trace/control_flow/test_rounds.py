@@ -199,6 +199,17 @@ def pairs_appended(x: Any, a: Any) -> Any:
     return sum(p * q for p, q in pairs) + np.stack(sines).sum()
 
 
+def two_in_a_step(x: Any, a: Any) -> Any:
+    out, pairs = [x[0]], []
+    for i, v in enumerate(x):
+        out.append(v * a)
+        out.append(np.sin(out[-1]))
+        pairs.append((v, a))
+        out.append(v * i)
+        pairs.append((a, out[-1]))
+    return np.sum(np.array(out) * np.arange(61.0)) + sum(p * q for p, q in pairs)
+
+
 def last_read(x: Any, a: Any) -> Any:
     out = [x[0]]
     for v in x[1:]:
@@ -227,7 +238,7 @@ def rows_of_rows(x: Any, a: Any) -> Any:
 
 
 LOOPS = [
-    appended, trajectory, pairs_appended, last_read, numbers_appended,
+    appended, trajectory, pairs_appended, two_in_a_step, last_read, numbers_appended,
     rows_of_rows,
     recurrence, elements, filled, from_the_end, gathered, backwards, left, returned, skipped,
     several, of_numbers, of_constants, rows, variables_after, nested, triangle, closures,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ class Rounds(Turns):
         self.first_values: tuple[Any, ...] = ()
         self.lists: dict[int, list[Any]] = {}
         self.lasts: dict[int, Variable] = {}
-        self.appended: dict[int, Any] = {}
+        self.appended: dict[int, list[Any]] = {}
         self.names = len(self.variables)
 
     def __iter__(self) -> Iterator[Any]:
@@ -128,19 +129,19 @@ class Rounds(Turns):
         """The function that appends to a list from outside, at each step."""
 
         def append(value: Any, /) -> None:
-            if self.is_open_ended or id(o) in self.appended:
+            if self.is_open_ended:
                 raise Refused("it changes an object that it has not made")
             if id(o) not in self.lists:
                 self.lists[id(o)] = o
                 raise OnceMore
-            self.appended[id(o)] = value
+            self.appended.setdefault(id(o), []).append(value)
 
         return append
 
     def last_of(self, o: list[Any]) -> Any:
         """The last element of a list that each step appends to."""
         if id(o) in self.appended:
-            return self.appended[id(o)]
+            return self.appended[id(o)][-1]
         if id(o) not in self.lasts:
             if not o:
                 raise Refused("it reads a list that it appends to")
@@ -153,7 +154,8 @@ class Rounds(Turns):
         """The values that a step appends to lists."""
         if self.appended.keys() != self.lists.keys():
             raise Refused("it appends to a list at some steps")
-        return [value for one in self.appended.values() for value in self.row_of(one)]
+        rows = [self.row_of(one) for several in self.appended.values() for one in several]
+        return [value for row in rows for value in row]
 
     def row_of(self, appended: Any) -> list[Value]:
         """The values in what is appended: numbers, and arrays that nothing writes to."""
@@ -176,19 +178,21 @@ class Rounds(Turns):
         merged = self.recording.merged
         merged.update(one._held for one in stacked if one.ndim > 1)
         remaining = iter(stacked)
-        for key, value in self.appended.items():
-            leaves, structure = flatten(value)
-            merged.update(*[held_by(one) for one in leaves if type(one) in TENSORS and one.shape])
-            columns = [_column(self.recording.lift(one).type, next(remaining)) for one in leaves]
-            self.lists[key] += [
-                unflatten(structure, [element(t) for element in columns])
-                for t in range(self.elements.count)
-            ]
+        for key, several in self.appended.items():
+            rows: list[Callable[[int], Any]] = []
+            for value in several:
+                leaves, structure = flatten(value)
+                arrays = [one for one in leaves if type(one) in TENSORS and one.shape]
+                merged.update(*map(held_by, arrays))
+                types = [self.recording.lift(one).type for one in leaves]
+                columns = [_column(type, next(remaining)) for type in types]
+                rows.append(partial(_row, structure, columns))
+            self.lists[key] += [row(t) for t in range(self.elements.count) for row in rows]
 
     def turned(self, *values: Any) -> tuple[Any, ...]:
         """End a step, after which variables have these values; the last ones have had none."""
         self.check_rows()
-        lasts = [self.appended.get(key, one.now) for key, one in self.lasts.items()]
+        lasts = [self.appended.get(key, [one.now])[-1] for key, one in self.lasts.items()]
         found = super().turned(*values, *lasts)
         if self.is_over:
             exhaust(self.elements.over)
@@ -285,6 +289,11 @@ class Rounds(Turns):
         test = Side(take_out(recording, start), [goes_on._value])
         inputs = LoopInputs(carried, [], step_number(recording)._value)
         return emit_while(recording, name, inputs, test, step, initial, counted=self.number)
+
+
+def _row(structure: Any, columns: Sequence[Callable[[int], Any]], t: int) -> Any:
+    """What a step appends, of what its leaves are at each."""
+    return unflatten(structure, [element(t) for element in columns])
 
 
 def _column(type: ArrayType, stacked: Any) -> Callable[[int], Any]:

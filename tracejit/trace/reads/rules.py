@@ -18,6 +18,7 @@ import numpy as np
 
 from tracejit.ir.types import PYTHON_TYPES
 from tracejit.trace.control_flow.elements import ITERATORS, WHOLE, Made, recorded_range
+from tracejit.trace.convert.numbers import python_number
 from tracejit.trace.convert.rules import RULES as RECORDED
 from tracejit.trace.guards.access_paths import ATTRIBUTE, PathStep
 from tracejit.trace.reads.attributes import IN_CLASS, lookup
@@ -315,6 +316,69 @@ def _extreme(builtin: Callable[..., Any]) -> Any:
     return rule
 
 
+def _truth_of_all(builtin: Callable[..., Any]) -> Any:
+    """The rule of `any` and `all`: of recorded numbers, one truth value."""
+    general = _over(builtin, _truth)
+    join = np.logical_or if builtin is any else np.logical_and
+
+    def rule(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs or not _holds_scalars(args[0]):
+            return general(reads, *args, **kwargs)
+        (elements,) = args
+        if type(elements) in TENSORS:
+            found = (np.any if builtin is any else np.all)(elements)
+            return python_number(found, bool)
+        reads.hand(elements, mixed=True)
+        known = [bool(one) for one in elements if type(one) not in TENSORS]
+        if known and builtin(known) is not builtin([]):
+            return builtin(known)
+        truths = [reads.ask(one, False) for one in elements if type(one) in TENSORS]
+        return python_number(functools.reduce(join, truths), bool)
+
+    return rule
+
+
+def _sorted(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
+    """The rule of `sorted`: of recorded numbers of one type by an array, unless one is no number:
+    the order of the others depends on how Python compares."""
+    key, is_reverse = kwargs.get("key"), kwargs.get("reverse", False)
+    is_known = kwargs.keys() <= {"key", "reverse"} and type(is_reverse) in (bool, int)
+    if len(args) != 1 or not is_known or not _holds_scalars(args[0]):
+        return _over(sorted, _handed)(reads, *args, **kwargs)
+    (elements,) = args
+    reads.hand(elements, mixed=True)
+    called = None if key is None else reads.called(key)
+    keys = elements if called is None else [called(one) for one in elements]
+    columns = [_as_column(one) for one in (elements, keys)]
+    column, by = columns
+    is_odd = column is None or by is None or len(column) < 2
+    if is_odd or (by.dtype.kind == "f" and reads.check(np.any(np.isnan(by)), True)):
+        return reads.made(sorted(elements, key=called, reverse=bool(is_reverse)))
+    order = np.argsort(-by if is_reverse else by, kind="stable")
+    found = column[order]
+    return reads.made([found[k] for k in range(len(found))])
+
+
+def _as_column(elements: Any) -> Any:
+    """Recorded numbers of NumPy's of one type as an array; None where they are not all that."""
+    if type(elements) in TENSORS:
+        return elements if elements.dtype.kind in "if" and type(elements.shape[0]) is int else None
+    types = {one.type if type(one) in TENSORS else None for one in elements}
+    is_one = len(types) == 1 and None not in types
+    if not is_one or elements[0].type.form != "scalar" or elements[0].dtype.kind not in "if":
+        return None
+    return np.stack([*elements])
+
+
+def _holds_scalars(elements: Any) -> bool:
+    """Return whether an array has one axis, or a list or tuple recorded numbers."""
+    if type(elements) in TENSORS:
+        return elements.ndim == 1 and elements.type.form == "array" and elements.dtype.kind in "bif"
+    if type(elements) not in (tuple, list) or not holds_recorded(elements):
+        return False
+    return all(type(one) is bool or _is_scalar(one) for one in elements)
+
+
 def _is_scalar(one: Any) -> bool:
     return type(one) in (int, float) or (type(one) in TENSORS and one.shape == ())
 
@@ -375,8 +439,8 @@ RULES: dict[Any, Callable[..., Any]] = {
     operator.contains: lambda reads, o, x, /: reads.contains(x, o),
     **{one: _over(one) for one in (list, tuple, enumerate, zip, reversed, iter)},
     **{one: _over(one, _as_key) for one in (set, frozenset)},
-    **{one: _over(one, _truth) for one in (any, all)},
-    sorted: _over(sorted, _handed),
+    **{one: _truth_of_all(one) for one in (any, all)},
+    sorted: _sorted,
     sum: _sum,
     **{one: _extreme(one) for one in (min, max)},
     **{one: _calling(one) for one in (map, filter, functools.reduce)},
