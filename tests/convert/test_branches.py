@@ -17,6 +17,29 @@ from tracejit.convert.operators import PLAIN, Operators
 
 # Each `f` gets a number from 0 to 8, and computes.
 FORMS = {
+    "list of choices": (
+        "def f(n):\n k = 7\n x = [k + 1 if k > n else n for k in range(k)]\n return x, k"
+    ),
+    "sum of choices": (
+        "def f(n):\n return 1 + sum(-j if k > n else j for j, k in enumerate(range(n)))"
+    ),
+    "most of choices": (
+        "def f(n):\n return max([n, 3 if n else 4][k] if k < n else k for k in (0, 1))"
+    ),
+    "own sum of choices": (
+        "def f(n):\n def sum(x): return next(x)\n"
+        " return sum(k if n > 3 else 9 for k in (n,))"
+    ),
+    "choices among choices": (
+        "def f(n):\n return [[j if j > k else n for j in range(2)] if k else 1 for k in (0, 1)]"
+    ),
+    "asserted": (
+        "def f(n):\n assert n > 2 and 0 < n < 7, n\n assert not (n == 4 or n == 5)\n return n"
+    ),
+    "raised": (
+        "def f(n):\n if n < 3: raise KeyError(n)\n elif n > 6: pass\n else: raise ValueError\n"
+        " return n"
+    ),
     "if": "def f(n):\n x = 1\n if n > 3:\n  x = n\n return x",
     "else": "def f(n):\n if n > 3:\n  x = n\n else:\n  x = -n\n return x",
     "elif": (

@@ -27,6 +27,7 @@ from tracejit.convert.glue import (
     store,
 )
 from tracejit.convert.scopes import (
+    COMPREHENSIONS,
     COMPUTING,
     NONE,
     Places,
@@ -45,6 +46,13 @@ _PLAIN_TESTS = frozenset(("isinstance", "issubclass", "hasattr", "callable"))
 
 
 _BY_OBJECT = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+
+
+_THROUGH_ALL = frozenset(("sum", "max", "min", "list", "tuple"))
+"""Builtins that go through all of what they are given, and call nothing of it."""
+
+
+_SCOPED = (*COMPREHENSIONS, ast.Lambda, ast.NamedExpr)
 
 
 SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await)
@@ -309,6 +317,9 @@ class Lowering:
     def _lifted(self, node: Any, before: list[ast.stmt]) -> Any:
         if isinstance(node, ast.IfExp):
             return node if is_plain(node.test) else self.chosen(node, before)
+        if isinstance(node, ast.ListComp):
+            return self.listed(node, before) if _has_choice(node) else node
+        node = self.of_list(node)
         parts = _evaluated(node)
         last = max((i for i, (_, _, one) in enumerate(parts) if _has_choice(one)), default=-1)
         for holder, field, one in parts[: last + 1]:
@@ -323,6 +334,34 @@ class Lowering:
             else:
                 setattr(holder, field, new)
         return node
+
+    def of_list(self, node: Any) -> Any:
+        """An expression; a call of a builtin that goes through a generator, with a list of its
+        elements, if these are choices."""
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as one], keywords=[]):
+                is_own = name in self.declared or name in self.places.others
+                named = self.places.all(ast.Name)
+                is_own |= any(x.id == name and isinstance(x.ctx, ast.Store) for x in named)
+                listed = at(one, ast.ListComp(one.elt, one.generators))
+                if name in _THROUGH_ALL and not is_own and _has_choice(listed):
+                    return at(node, ast.Call(node.func, [listed], []))
+        return node
+
+    def listed(self, node: ast.ListComp, before: list[ast.stmt]) -> ast.Name:
+        """The name of a list that statements make, an element in each step of a loop."""
+        (one,), name = node.generators, self.name()
+        names = {x.id: self.name() for x in nodes_in(one.target) if isinstance(x, ast.Name)}
+        for inside in [*nodes_in(one.target), *nodes_in(node.elt)]:
+            if isinstance(inside, ast.Name):
+                inside.id = names.get(inside.id, inside.id)
+        append = at(node.elt, ast.Attribute(load(node.elt, name), "append", ast.Load()))
+        added = at(node.elt, ast.Expr(at(node.elt, ast.Call(append, [node.elt], []))))
+        body = [added, *_let_go([*names.values()])]
+        made = at(node, ast.List([], ast.Load()))
+        before.append(at(node, ast.Assign([store(node, name)], made)))
+        before += self.statement(at(node, ast.For(one.target, one.iter, body, [])))
+        return load(node, name)
 
     def chosen(self, node: ast.IfExp, before: list[ast.stmt]) -> ast.Name:
         """The name of what one of two expressions is, which a statement makes."""
@@ -402,8 +441,16 @@ def _has_star(nodes: Sequence[ast.expr]) -> bool:
 
 
 def _has_choice(node: Any) -> bool:
-    if isinstance(node, ast.IfExp):
-        return not is_plain(node.test)
+    match node:
+        case ast.IfExp():
+            return not is_plain(node.test)
+        case ast.ListComp(elt=elt, generators=[ast.comprehension(ifs=[], is_async=0) as one]):
+            is_simple = not any(isinstance(x, _SCOPED) for x in nodes_in(elt))
+            targets = (ast.Name, ast.Tuple, ast.List)
+            is_simple &= all(isinstance(x, targets) for x in nodes_in(one.target))
+            return is_simple and _has_choice(elt)
+        case ast.Call(args=[ast.GeneratorExp(elt=elt, generators=generators)], keywords=[]):
+            return _has_choice(ast.ListComp(elt, generators))
     return any(_has_choice(one) for _, _, one in _evaluated(node))
 
 

@@ -131,7 +131,11 @@ STATEMENTS = (
     "b = b * ({t}) + 0.1", "u = u if {t} else w", "c = [a, b][{t}]", "c = (a, b, c)[placed({v})]",
     "a = a / (1.0 + n * n)", "c = c + any([a > 1.0, b > 1.0])", "c = c + all(q > 0.0 for q in u)",
     "a = sum(q for q in u if q > 0.2)", "seen = [q for q in seen if q > 0.2]",
-    "assert {v} == {v} or {t}", "s = {v}\ns += 1",
+    "assert {v} == {v} or {t}", "s = {v}\ns += 1", "own = [q if q > {v} else {v} for q in u]",
+    "c = 0.3 * sum(q if q > 0.3 else -q for q in u)", "own = [k * q if {t} else k for q in u]",
+    "b = max(abs(q) if q < {v} else q for q in (a, b, c))", "m = m + any(u > {v})",
+    "seen = [(q if q > 0.1 else {v}) * 0.5 for i, q in enumerate(seen)]",
+    "b = sorted([a, {v}, c], reverse=True)[0]", "a = sorted(u, key=lambda q: q * q)[1]",
 )  # fmt: skip
 EFFECTS = (
     "LOG.append('{i}')", "LOG.append('{i}')", "LOG.append('{i}')", "COUNT += 1",

@@ -55,6 +55,8 @@ STATEMENTS = (
     "seen.append({x})\nseen.append(s * 0.5)", "seen.append(k)\nk += 1\nseen.append({i})",
     "s = sum(sorted([s, {x}, a])[:2]) * 0.5", "s = s + any([s > {x}, {t}])",
     "k = k + all(out > -9.0)",
+    "s = s * 0.1 + sum({x} if q > 0.2 else q for q in v)",
+    "made.append(np.array([q if q > 0 else s for q in w]))",
     "made.append(w)", "found = {i}", "s += {x}",
     "w[0] = {x}", "out = out * 0.9", "LOG.append(k)", "known['k'] = s", "s = s + helped(a, {i})",
     "v = v * 0.9", "n = n + 1", "a = s if a > s else a", "s = np.abs(s) % 3.0", "assert s < 1e9",

@@ -210,6 +210,14 @@ def two_in_a_step(x: Any, a: Any) -> Any:
     return np.sum(np.array(out) * np.arange(61.0)) + sum(p * q for p, q in pairs)
 
 
+def of_choices(x: Any, a: Any) -> Any:
+    v = a * 0.5
+    low = [v if v > 0.5 else a * v for v in x]
+    rows = np.array([(i if u > w else a) * u for i, (u, w) in enumerate(zip(x, low, strict=True))])
+    most = max(u if u < 0.5 else 1.0 - u for u in x)
+    return sum(u * u if u > 0.3 else -u for u in rows) + np.sum(low) * most * v
+
+
 def last_read(x: Any, a: Any) -> Any:
     out = [x[0]]
     for v in x[1:]:
@@ -238,7 +246,7 @@ def rows_of_rows(x: Any, a: Any) -> Any:
 
 
 LOOPS = [
-    appended, trajectory, pairs_appended, two_in_a_step, last_read, numbers_appended,
+    appended, trajectory, pairs_appended, two_in_a_step, of_choices, last_read, numbers_appended,
     rows_of_rows,
     recurrence, elements, filled, from_the_end, gathered, backwards, left, returned, skipped,
     several, of_numbers, of_constants, rows, variables_after, nested, triangle, closures,
