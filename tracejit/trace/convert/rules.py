@@ -53,13 +53,17 @@ def rule_of(value: Any) -> Callable[..., Any] | None:
     return RULES.get(value) if isinstance(value, FunctionType) else None
 
 
+_COPIED = ("__module__", "__name__", "__qualname__", "__doc__")
+"""What is copied from a builtin: Python 3.12 has none of the others for `type`."""
+
+
 def where_recorded(
     plain: Callable[..., Any], recorded: Callable[..., Any], of_iterables: bool = False
 ) -> Callable[..., Any]:
     """`recorded` where something recorded is among the arguments, which are Tensors then, not
     Variables; `plain` elsewhere."""
 
-    @functools.wraps(plain, updated=())
+    @functools.wraps(plain, _COPIED, ())
     def call(first: Any = _NOTHING, /, *rest: Any, **kwargs: Any) -> Any:
         if type(first) in PLAIN and not rest and not kwargs:
             return plain(first)
@@ -102,7 +106,7 @@ def handed(plain: Callable[..., Any], route: Callable[[Any], Any]) -> Callable[.
             return [routed(inner) for inner in one]
         return route(one) if isinstance(one, _CALLABLES) else one
 
-    @functools.wraps(plain, updated=())
+    @functools.wraps(plain, _COPIED, ())
     def call(*args: Any, **kwargs: Any) -> Any:
         if not kwargs and PLAIN.issuperset(map(type, args)):
             return plain(*args)
