@@ -141,7 +141,8 @@ def _returning(node: Any) -> ast.stmt:
     """The last statement of a function each of whose ends gives the result a name."""
     line = {"lineno": node.lineno, "end_lineno": node.lineno, "col_offset": 0, "end_col_offset": 0}
     place = ast.Pass(**line if _TAKES_LINES else {})
-    return at(place, ast.Return(at(place, ast.Name(RESULT, ast.Load()))))
+    made: ast.stmt = at(place, ast.Return(load(place, RESULT)))
+    return made
 
 
 _TAKES_LINES = sys.version_info[:2] == (3, 12)

@@ -304,6 +304,14 @@ class Calls(Writes):
         """The largest or smallest of recorded numbers."""
         raise NotImplementedError
 
+    def ask(self, x: Any, is_negated: bool, /) -> Any:
+        """Ask whether a part of a condition is true, or is not."""
+        raise NotImplementedError
+
+    def check(self, test: Any, is_error: bool, /) -> Any:
+        """Ask for the test of what raises if it is true, or false."""
+        raise NotImplementedError
+
     def identity(self, o: Any) -> int:
         """Read `id(o)`."""
         if type(o) in TENSORS:
