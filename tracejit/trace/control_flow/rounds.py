@@ -292,7 +292,7 @@ class Rounds(Turns):
 
 
 def _row(structure: Any, columns: Sequence[Callable[[int], Any]], t: int) -> Any:
-    """What a step appends, of what its leaves are at each."""
+    """The object that a step appends, whose leaves `columns` answer for each."""
     return unflatten(structure, [element(t) for element in columns])
 
 

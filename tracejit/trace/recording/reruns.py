@@ -57,7 +57,7 @@ class BetterApart(Refused):
 
 
 class CheckFailed(Refused):
-    """What may raise does in this call: Python runs the code, and raises the error."""
+    """Something raises in this call: Python runs the code, and raises the error."""
 
 
 class RefusedLoop(Refused):

@@ -38,10 +38,6 @@ from tracejit.targets.numpy.text.names import UNUSED, variables
 from tracejit.targets.numpy.text.tile_functions import empty_text
 from tracejit.text.marks import mark_lines, marked
 
-MOST_CHOSEN = 2
-"""Names that a condition without statements on its sides binds in one line."""
-
-
 _SIDES = ("    ", "else:", "elif ", "#")
 
 
@@ -153,7 +149,7 @@ def _chosen(test: str, first: Mapping[str, str], second: Mapping[str, str]) -> s
     sides = [", ".join(side[name] for name in names) for side in (first, second)]
     one, other = sides if len(names) == 1 else [f"({side})" for side in sides]
     line = f"{', '.join(names)} = {one} if {test} else {other}"
-    return line if 0 < len(names) <= MOST_CHOSEN else ""
+    return line if len(names) in (1, 2) else ""
 
 
 def _routine_lines(
