@@ -48,6 +48,11 @@ def by_key_from_the_largest(x: Any) -> Any:
     return sorted((x[0], x[1], x[2]), key=lambda v: -abs(v), reverse=True)
 
 
+def of_either(x: Any) -> Any:
+    a = x[0] if x[0] > 0.0 else 0.0
+    return sorted([a, x[1] + a, a * a])
+
+
 def of_pythons(x: Any) -> Any:
     return sorted([1.0, float(x[0]), 0.5])
 
@@ -62,14 +67,14 @@ def bits(result: Any) -> Any:
     return type(result), float(result).hex()
 
 
-@pytest.mark.parametrize("f", [*ONCE, of_pythons], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [*ONCE, of_pythons, of_either], ids=lambda f: f.__name__)
 def test_bits_and_types(f: Callable[..., Any]) -> None:
     compiled = tj.function(f, exact=True)
     rng = np.random.default_rng(0)
     for _ in range(12):
         x = rng.normal(size=4)
         assert bits(compiled(x)) == bits(f(x))
-    if f is not of_pythons:
+    if f in ONCE:
         assert compiled.tracing_count == 1
 
 

@@ -367,6 +367,8 @@ def _as_column(elements: Any) -> Any:
     is_one = len(types) == 1 and None not in types
     if not is_one or elements[0].type.form != "scalar" or elements[0].dtype.kind not in "if":
         return None
+    if any(one._value in getattr(one._recording, "mixed", ()) for one in elements):
+        return None  # which is Python's on one side of a condition
     return np.stack([*elements])
 
 
