@@ -459,8 +459,8 @@ class _Branching:
         """The statements in place of a loop of which one step may stand for all."""
         self.number += 1
         turns, answer, place = f".w{self.number}", node.answer, _place_of(node)
-        none = ast.Constant(None)
-        started = ast.Assign([name_of(turns, ast.Store())], none)
+        asked_before = f".a{self.number}"
+        started = released([turns, asked_before])
         numbers = [constant(place, self.where), constant(place, self.number)]
         names = [load(place, name) for name in carried]
         asked = operation("turns", place, load(place, answer), *numbers, *names)
@@ -490,8 +490,9 @@ class _Branching:
             given_by(place, turns, "turned", carried),
             Way(is_over, leave, []),
         ]
+        known = ast.Assign([name_of(answer, ast.Store())], name_of(asked_before))
         steps: list[ast.stmt] = [
-            *node.asking,
+            Way(holds(asked_before, None), node.asking, [known, released([asked_before])]),
             Way(is_odd, [at(place, Tell(called(place, turns, "refuse")))], []),
             Way(holds(answer, False), leave, []),
             Way(differs(answer, True), recorded, []),
@@ -501,7 +502,11 @@ class _Branching:
         for flag in node.flags:
             is_left = ast.BoolOp(ast.And(), [no_turns, holds(flag, True)])
             steps.append(Way(is_left, leave, []))
-        return [started, _attempted(steps, place, turns, carried, no_turns)]
+        loop = _attempted(steps, place, turns, carried, no_turns)
+        asked_once = ast.Attribute(name_of(turns), "answer", ast.Load())
+        answered = ast.Assign([name_of(asked_before, ast.Store())], asked_once)
+        loop.body[0].handlers[0].body.insert(0, answered)  # type: ignore[attr-defined]
+        return [started, loop]
 
     def choice(self, node: Any, bound: frozenset[str], depth: int) -> _Block:
         """Rewrite `if`, so that both sides can run if they may."""

@@ -846,3 +846,25 @@ def test_a_variable_shows_what_is_written_to_its_array_after_the_loop(f: Any) ->
         for trip in (4, 0, 1, 3):
             d = np.eye(5)[trip][:4]
             np.testing.assert_allclose(compiled(d, w, a), f(d, w, a), rtol=1e-14)
+
+
+def test_the_effect_of_a_test_is_made_once_where_a_loop_gives_up() -> None:
+    seen: list[int] = []
+
+    def noted(v: Any) -> Any:
+        seen.append(1)
+        return v
+
+    def halved(x: Any) -> Any:
+        while noted(x > 1.0) and x > 0.5:
+            x = x * 0.5
+        return x
+
+    compiled = tj.function(halved)
+    for x in (7.0, 0.3, 20.0):
+        counts = []
+        for f in (compiled, halved):
+            seen.clear()
+            assert f(np.float64(x)) <= 1.0
+            counts.append(len(seen))
+        assert counts[0] == counts[1]

@@ -97,10 +97,17 @@ class Turns(Attempt):
     recorded = WHILE
 
     def __init__(
-        self, recording: Recording, carried: Sequence[Any], watch: Watch, place: tuple[int, int]
+        self,
+        recording: Recording,
+        carried: Sequence[Any],
+        watch: Watch,
+        place: tuple[int, int],
+        answer: Any = None,
     ) -> None:
-        """Begin with no step."""
+        """Begin with no step, after the test has had an `answer`: where it fails, Python goes on
+        with that, and does not ask again."""
         super().__init__(recording, carried, watch, place)
+        self.answer = answer
         self.is_over = False
         self.variables = [*map(Variable, carried)]
         self.failed: Variable | None = None

@@ -140,7 +140,7 @@ class Forking(Noting):
         if recording is None or not _may_fork(recording, answer, place):
             return None
         watch = self.watching(recording, place)
-        turns = Turns(recording, carried, watch, place)
+        turns = Turns(recording, carried, watch, place, answer)
         watch.forks.append(turns)
         return turns
 
