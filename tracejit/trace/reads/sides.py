@@ -20,6 +20,7 @@ import numpy as np
 from tracejit.convert.glue import UNSET
 from tracejit.convert.operators import Operators
 from tracejit.ir.dims import Dim
+from tracejit.ir.subgraph import Placeholder
 from tracejit.support.codes import code_of
 from tracejit.support.cost_model import costs
 from tracejit.trace.control_flow.elements import elements_of
@@ -33,6 +34,7 @@ from tracejit.trace.reads.calls import READING, names_of, sees_frames
 from tracejit.trace.reads.containers import CONTAINERS
 from tracejit.trace.reads.notes import is_plain, is_users
 from tracejit.trace.reads.noting import Noting
+from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.record import Recording, current_recording
 from tracejit.trace.recording.reruns import (
     FOR,
@@ -170,6 +172,7 @@ class Forking(Noting):
                 return None
         self.hand(o, mixed=True)
         watch = self.watching(recording, place)
+        watch.check_count(elements.count)
         rounds = Rounds(recording, carried, watch, place, elements, flags, new)
         watch.forks.append(rounds)
         return rounds
@@ -337,6 +340,14 @@ class Watched:
     def around(self, fork: Attempt) -> Sequence[Attempt]:
         """The forks that a fork is in, innermost last."""
         return self.forks[: self.forks.index(fork)]
+
+    def check_count(self, count: Any) -> None:
+        """Raise Refused where a number of steps may be any after something has raised."""
+        if type(count) in TENSORS and any(one.failing() for one in self.forks):
+            steps = {one.number._value for one in self.forks if type(one) is Rounds}
+            origins = origins_of(count._value)
+            if origins is None or any(type(one) is Placeholder for one in origins - steps):
+                raise Refused("its number of steps may be any after an error")
 
     def settle(self, fork: Attempt) -> None:
         """A fork has ended."""
