@@ -23,6 +23,8 @@ from tracejit.trace.recording.variable import read_leaf
 from tracejit.trace.tensor.namespaces import PLAIN, recorded_argument
 
 _NOTHING = object()
+_COPIED = ("__module__", "__name__", "__qualname__", "__doc__")
+"""What is copied from a builtin: Python 3.12 has none of the others for `type`."""
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 RULES: dict[Any, Callable[..., Any]] = {}
@@ -51,10 +53,6 @@ def rule(*plain: Any, of_iterables: bool = False) -> Callable[[Rule], Rule]:
 def rule_of(value: Any) -> Callable[..., Any] | None:
     """The rule of a function; None for anything else."""
     return RULES.get(value) if isinstance(value, FunctionType) else None
-
-
-_COPIED = ("__module__", "__name__", "__qualname__", "__doc__")
-"""What is copied from a builtin: Python 3.12 has none of the others for `type`."""
 
 
 def where_recorded(
