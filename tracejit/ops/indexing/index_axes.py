@@ -120,7 +120,8 @@ def placed_in_rows(v: Any, *indices: Any, shape: Sequence[Any], index: tuple[Any
     places = _places_in_rows(indices, index, shape)
     if places is None:
         return NotImplemented
-    return OPS["add_along_axis"](np.expand_dims(v, 1), places, shape=shape, axis=1)
+    column = np.expand_dims(v, 1) if v.ndim else np.broadcast_to(v, (shape[0], 1))
+    return OPS["add_along_axis"](column, places, shape=shape, axis=1)
 
 
 def taken(types: Types, axis: int, **params: Any) -> str:

@@ -109,6 +109,15 @@ windows: Op = defop(
 )
 
 
+def _added_reads(
+    k: int, types: Sequence[ArrayType], integers: Any, shape: Shape, **params: Any
+) -> tuple[Any, Any]:
+    """The element that each is added to."""
+    places = np.arange(int(np.prod(shape))).reshape(shape)
+    targets = windows.evaluate(places, **params).ravel()
+    return targets, np.arange(targets.size)
+
+
 add_windows: Op = defop(
     name="add_windows",
     infer=lambda g, shape, **params: ArrayType(shape, g.dtype),
@@ -119,6 +128,7 @@ add_windows: Op = defop(
     ),
     statements=_added_lines,
     axes=_added_axes,
+    reads=_added_reads,
 )
 
 

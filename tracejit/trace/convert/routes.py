@@ -401,7 +401,8 @@ def _route(called: Any, kind: type, route: Callable[[Any], Any]) -> Any:
     is_class = isinstance(called, type)
     if not is_class and kind not in _FUNCTIONS and kind.__module__ != _BACKENDS:
         return None
-    shown = getattr(called, "__module__", None) or ""
+    shown = getattr(called, "__module__", None)
+    shown = shown if isinstance(shown, str) else ""
     if shown in _CONTROL_FLOW:
         return handed(called, route)
     _load_rules(shown)

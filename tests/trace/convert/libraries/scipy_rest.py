@@ -889,7 +889,7 @@ def optimize_curve_fit_t_a_b_a_t_b_arange_4_0_x(x: Any) -> Any:
     return optimize.curve_fit(lambda t, a, b: a * t + b, np.arange(4.0), x)[0]
 
 
-@library(X, refused="a solver")
+@library(X)
 def optimize_fsolve_v_v_2_x_ones_4(x: Any) -> Any:
     return optimize.fsolve(lambda v: v**2 - x, np.ones(4))
 

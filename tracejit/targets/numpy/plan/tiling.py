@@ -254,15 +254,15 @@ class _TileLoops:
         step, unit = self._step(chain)
         may_be_one = self._may_be_one(step)
         body = TileLoopBody(self.graph, self.tile_axes, step, unit, may_be_one)
-        inputs = {body.row_input(value): value for value in tiled}
-        inputs |= {body.whole_input(value): value for value in whole}
+        by_rows = {body.row_input(value): value for value in tiled}
+        inputs = by_rows | {body.whole_input(value): value for value in whole}
         for node in chain:
             body.add(node, self.tiled[node])
         made_rows = [body.rows[value] for value in (*stored, *totals)]
         nodes = needed_nodes(body.nodes, made_rows)
         read = {*made_rows, *(value for node in nodes for value in node.operands)}
         inputs = {inside: value for inside, value in inputs.items() if inside in read}
-        sliced = [value for value in inputs.values() if value in tiled]
+        sliced = [value for inside, value in by_rows.items() if inside in read]
         loop = TileLoop(
             name=name,
             rows=self.rows,
