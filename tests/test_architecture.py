@@ -223,8 +223,8 @@ TESTED_BY = {
         ops.scipy.sparse
     """,
     "tests/trace/reads/test_reader.py": """
-        trace.reads.attributes trace.reads.calls trace.reads.containers trace.reads.fresh
-        trace.reads.notes
+        trace.reads.attributes trace.reads.calls trace.reads.containers trace.reads.frames
+        trace.reads.fresh trace.reads.notes
         trace.reads.noting trace.reads.rules
     """,
     "tests/trace/reads/test_captured.py": """

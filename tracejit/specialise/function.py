@@ -77,7 +77,7 @@ class Function(Generic[P, R_co]):
     >>> energy(np.ones(3)), energy.python(np.ones(3))
     (np.float64(3.0), np.float64(3.0))
     >>> energy
-    <tracejit function energy, 1 kernels>
+    <tracejit function energy, 1 kernel>
     """
 
     __tracejit_parts__ = ("python", "request", "options")

@@ -7,6 +7,7 @@ of the cost model under which it is never made.
 `python -m tests.benchmarks.readable --write` measures every rewrite, and records what it finds in
 tests/benchmarks/readable.json. What stands here is compared with that file.
 
+>>> from tracejit.support.cost_model import costs
 >>> with readable_figures():
 ...     costs().named_number_elements
 0

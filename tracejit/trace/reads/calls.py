@@ -7,14 +7,12 @@ them was noted.
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import contextvars
 import dataclasses
 import dis
 import functools
 import importlib.util
-import inspect
 import operator
 import os
 import sys
@@ -65,6 +63,7 @@ from tracejit.trace.reads.containers import (
     VIEWS,
     holds_recorded,
 )
+from tracejit.trace.reads.frames import sees_frames
 from tracejit.trace.reads.fresh import is_new
 from tracejit.trace.reads.notes import MISSING, PLAIN_KINDS, is_plain, is_users
 from tracejit.trace.reads.writes import Writes
@@ -88,12 +87,6 @@ READING = frozenset(("keys", "values", "items", "copy", "index", "count", "union
     "__len__", "__iter__", "__eq__", "__contains__", "__repr__", "__str__"))  # fmt: skip
 _FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType))
 _LOOKED_UP = frozenset((*_FUNCTIONS, np.ufunc, type(np.sum)))
-_OF_FRAMES = frozenset(("warnings", "_warnings", "logging", "IPython.core.display_functions"))
-_WITH_FRAMES = {
-    "sys": (sys._getframe,),
-    "inspect": (inspect.currentframe, inspect.stack),
-    "collections": (collections.namedtuple,),
-}
 _CALLED = (FunctionType, MethodType, functools.partial)
 _DATA = (*CONTAINERS, *VIEWS, np.ndarray)
 _DEFINED = frozenset((FunctionType, ModuleType, type))
@@ -787,13 +780,6 @@ class Calls(Writes):
             self.made(one)
             self.given(one.values() if isinstance(one, dict) else (dict_of(one) or {}).values())
             self.given(one if isinstance(one, (list, tuple)) else ())
-
-
-def sees_frames(called: Any) -> bool:
-    """Return whether a function of Python's goes by the frame that calls it, and answers nothing
-    that depends on objects of the user's."""
-    module = getattr(called, "__module__", None)
-    return module in _OF_FRAMES or (module in _WITH_FRAMES and called in _WITH_FRAMES[module])
 
 
 def _is_followed(one: Any) -> bool:

@@ -30,8 +30,9 @@ from tracejit.trace.control_flow.turns import Turns
 from tracejit.trace.convert.routes import hands_over, observing
 from tracejit.trace.guards.reads import answers_once, module_name
 from tracejit.trace.reads.attributes import lookup
-from tracejit.trace.reads.calls import READING, names_of, sees_frames
+from tracejit.trace.reads.calls import READING, names_of
 from tracejit.trace.reads.containers import CONTAINERS
+from tracejit.trace.reads.frames import sees_frames
 from tracejit.trace.reads.notes import is_plain, is_users
 from tracejit.trace.reads.noting import Noting
 from tracejit.trace.recording.numbers import origins_of
