@@ -19,7 +19,7 @@ N = 12
 X = RNG.random(N) + 0.5
 PLACES = np.array([3, 1, 4, 1, 5])
 BAND = np.triu(np.tril(RNG.random((N, N)) + 0.1, 1), -1)
-MATRIX = sparse.random_array((N, N), density=0.2, rng=RNG, format="csr")
+MATRIX = sparse.random_array((N, N), density=0.2, random_state=RNG, format="csr")
 MASK = np.arange(N) % 3 == 0
 POINTS = np.linspace(0.0, 1.0, N)
 

@@ -85,7 +85,6 @@ def call_text(
         if alias != word:  # a parameter has this name
             place = lines.index(f"def {'call' if word == 'misfit' else 'misfit'}({head}):")
             lines.insert(place, f"{alias} = {word}")
-    # astor does not print f-strings with every Python.
     texts = [to_source("\n".join(writer.constant_lines())), UNLIKE * bool(checks)]
     texts.append(to_source("\n".join(lines)))
     text = "\n\n\n".join(part.strip("\n") for part in texts if part) + "\n"

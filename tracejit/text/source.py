@@ -10,6 +10,7 @@ Comments stay as they are; `#` alone is a blank line.
 
 from __future__ import annotations
 
+import ast
 import keyword
 import re
 import warnings
@@ -34,6 +35,17 @@ _PLACE = re.compile(r"\b_\b")
 _WITHOUT_EXPRESSION = ("else:", "try:", "finally:")
 _NOTHING_TO_DROP = ("except ", "from ")
 _OF_A_FUNCTION = ("def ", "class ")
+
+
+class _Printer(SourceGenerator):  # type: ignore[misc]
+    """Prints a syntax tree; f-strings by the standard library.
+
+    astor 0.8.1 asks for `ast.Str`, which Python 3.13 deprecates and 3.14 no longer has.
+    """
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """Print an f-string, in double quotes where that is as good."""
+        self.write(_in_double_quotes(ast.unparse(node)))
 
 
 def to_source(text: str) -> str:
@@ -96,7 +108,7 @@ def _by_astor(statement: str, depth: int) -> list[str]:
     if statement in _WITHOUT_EXPRESSION or statement.startswith(_NOTHING_TO_DROP):
         return [_INDENT * depth + statement]
     opens = statement.endswith(":")
-    generator = SourceGenerator(_INDENT, False, _literal)
+    generator = _Printer(_INDENT, False, _literal)
     generator.indentation = depth
     other = statement.startswith("elif ")  # parsed as the `if` that it ends in
     generator.visit(parse(statement[2 * other :] + " pass" * opens).body[0])
@@ -114,5 +126,11 @@ def _literal(text: Any, embedded: Any, before: str, *options: Any) -> str:
     """A string as `repr` writes it, on one line, in double quotes where that is as good. Where
     nothing stands before it, it is a docstring and keeps its lines."""
     literal: str = repr(text) if before.strip() else pretty_string(text, embedded, before, *options)
-    plain = literal.startswith("'") and '"' not in literal and "\\" not in literal
-    return f'"{literal[1:-1]}"' if plain else literal
+    return _in_double_quotes(literal)
+
+
+def _in_double_quotes(literal: str) -> str:
+    """A literal in double quotes where nothing in it is against that."""
+    prefix, quote, text = literal.partition("'")
+    plain = quote and len(prefix) < 2 and '"' not in literal and "\\" not in literal
+    return f'{prefix}"{text[:-1]}"' if plain else literal

@@ -16,6 +16,7 @@ import keyword
 import operator
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -289,9 +290,12 @@ class RecordedMatrix:
         if is_sparse(type(other)):
             what = "the product of two sparse matrices element by element"
             _refuse(what, "multiply by an array, or their data where they have the same pattern.")
-        if np.ndim(other) == 0:
-            return self._with(self.entries()[0] * other)
         data, rows, columns = self.entries()
+        if np.ndim(other) == 0:
+            kind = _class_of_multiples(self.kind)
+            if kind is self.kind:
+                return self._with(data * other)
+            return self._of_entries(kind, (data * other, rows, columns))
         spread = np.broadcast_to(other, self.shape)
         there = take_at(spread, rows, columns, index=("{1}", "{2}"), unique=False)
         return self._of_entries(_class_of(self.kind, "coo"), (data * there, rows, columns))
@@ -482,6 +486,12 @@ def _family(kind: type) -> str:
     """The word "array" or "matrix", as the class has it."""
     names = [base.__name__ for base in kind.__mro__]
     return "matrix" if "spmatrix" in names else "array"
+
+
+@cache
+def _class_of_multiples(kind: Any) -> type:
+    """The class of a matrix times a number: SciPy 1.13 makes csr of coo."""
+    return type(kind((1, 1)) * 2.0)
 
 
 def _class_of(kind: type, form: str) -> Any:

@@ -63,7 +63,7 @@ def sample(ndim: int, dtype: np.dtype[Any]) -> Any:
     """A small array that every function takes: twice an identity matrix, a vector, a number."""
     if ndim < 2:
         return np.ones((2,) * ndim, dtype)
-    return np.broadcast_to((2 * np.eye(2)).astype(dtype), (1,) * (ndim - 2) + (2, 2))
+    return (2 * np.eye(2)).astype(dtype).reshape((1,) * (ndim - 2) + (2, 2))
 
 
 @cache

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 import scipy.interpolate as si
 
 from tracejit.ops.base import axes
@@ -43,6 +44,8 @@ and raises what SciPy does."""
 
 _OUTSIDE = "A value in x_new is outside of the interpolation range."
 _WORDS = ("linear", "nearest", "nearest-up", "previous", "next")
+_BY_WEIGHTS = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"
+"""SciPy weighs the two ends of an interval since 1.18; it went by the slope before."""
 _DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 
 
@@ -107,6 +110,9 @@ class Interpolator1D(Twin):
         place = np.searchsorted(x[1:-1], q)
         x_low, x_high = (take.record_call(x, place + k) for k in (0, 1))
         y_low, y_high = (take.record_call(y, place + k, axis=0) for k in (0, 1))
+        if _BY_WEIGHTS:
+            above, below = ((one / (x_high - x_low)) for one in (q - x_low, x_high - q))
+            return with_axes(above, rest) * y_high + with_axes(below, rest) * y_low
         slope = (y_high - y_low) / with_axes(x_high - x_low, rest)
         return slope * with_axes(q - x_low, rest) + y_low
 
