@@ -40,8 +40,8 @@ from tracejit.trace.control_flow.loops import (
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.reruns import WHILE, Refused
 from tracejit.trace.structure.trees import flatten, unflatten
-from tracejit.trace.tensor.memory import held_by
-from tracejit.trace.tensor.tensor import Tensor
+from tracejit.trace.tensor.memory import Carried, held_by
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 MOST_TRIES = 8
 """Steps that are recorded until the types of the variables are settled."""
@@ -49,7 +49,8 @@ MOST_TRIES = 8
 
 class Leaf:
     """A number or array of a variable: the type that it is carried as, the types that Python may
-    give it, and the `value` of its placeholder."""
+    give it, the `value` of its placeholder, and the arrays that a step writes to in whose memory
+    it may lie, its `bases`."""
 
     def __init__(self, kind: ArrayType, kinds: Sequence[ArrayType]) -> None:
         """Begin with the type of the initial value."""
@@ -57,6 +58,7 @@ class Leaf:
         self.kinds = self.kinds_after = tuple(kinds)
         self.value: Value
         self.flag: Value | None = None
+        self.bases: dict[int, Tensor] = {}
 
     def refresh(self) -> None:
         """Let the types be those of sizes that are known by now."""
@@ -156,6 +158,7 @@ class Turns(Attempt):
             value = leaf.value = tensor._held
             if leaf.kind.form == "array":
                 recording.placed[value] = False
+                tensor._owner = Carried([*leaf.bases.values()]) if leaf.bases else None
             elif len(leaf.kinds) > 1:
                 recording.mixed[value] = leaf.kinds
                 flag = placeholder(recording, WEAK_TYPES[bool])
@@ -242,15 +245,17 @@ class Turns(Attempt):
                 raise Refused("a variable is a different object after a step")
             return []
         leaves, structure = flatten(after)
+        initial = flatten(variable.initial)[0]
         if not structure.is_like(flatten(before)[1]) or not all(map(is_leaf, leaves)):
             raise Refused("a variable is a different container after a step")
         outputs: list[Any] = []
         is_settled = True
-        for leaf, new in zip(variable.leaves, leaves, strict=True):
+        for leaf, new, old in zip(variable.leaves, leaves, initial, strict=True):
             if recording.placed.get(leaf.value):
                 variable.is_written = True
                 is_settled = False
             value = recording.lift(new)
+            is_settled &= leaf.kind.form != "array" or not self.lies_in_more(leaf, (old, new))
             if leaf.widens(value.type, recording.kinds_of(value)):
                 is_settled = False
             else:
@@ -258,6 +263,19 @@ class Turns(Attempt):
                 if leaf.flag is not None:
                     outputs.append(self.flag_of(value))
         return outputs if is_settled else None
+
+    def lies_in_more(self, leaf: Leaf, arrays: Sequence[Any]) -> bool:
+        """Add to the bases of a leaf, which is one of some `arrays` at the begin of a step; return
+        whether any is new."""
+        held = {value for one in arrays if type(one) in TENSORS for value in held_by(one)}
+        is_merged = not held.isdisjoint(self.recording.merged)
+        known = len(leaf.bases)
+        for key, (tensor, former, _) in self.recording.side_writes[-1].items():
+            its = {tensor._held, former}
+            may_be = is_merged and not self.recording.merged.isdisjoint(its)
+            if may_be or not held.isdisjoint(its):
+                leaf.bases[key] = tensor
+        return len(leaf.bases) > known
 
     def flag_of(self, value: Value) -> Tensor:
         """A truth value that says if a number is one of Python's."""

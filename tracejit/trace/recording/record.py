@@ -493,6 +493,10 @@ class Recording(Recorder):
         super().retype()
         change_sizes(self.gone, {value.node for value in self.gone if value.node is not None})
 
+    def refusal(self, why: str) -> Refused:
+        """The error that gives up one node for all steps of a loop, for the reason `why`."""
+        return Refused(why)
+
     def note_view(self, tensor: Any) -> None:
         """A side of a condition gives it back as it was."""
         if self.side_views:

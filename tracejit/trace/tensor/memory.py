@@ -192,6 +192,30 @@ class View:
         return splits or lies_in_order(self.base)
 
 
+class Carried:
+    """A Tensor that a step of a loop begins with. It shows the memory of one of the `bases`, but
+    which part of it is not known: once the step has written to them, it may not be read."""
+
+    __slots__ = ("bases", "seen")
+
+    def __init__(self, bases: Sequence[Any]) -> None:
+        """Remember what the bases are at the begin of the step."""
+        self.bases = bases
+        self.seen = [base._value for base in bases]
+
+    def value_of(self, tensor: Any) -> Value:
+        """The value it began with; refused where a base has another one."""
+        if any(base._value is not seen for base, seen in zip(self.bases, self.seen, strict=True)):
+            why = "it writes to an array, and reads a view of it that an earlier step made"
+            raise tensor._recording.refusal(why)
+        value: Value = tensor._held
+        return value
+
+    def write(self, tensor: Any, value: Value, call: str) -> None:
+        """Refused."""
+        raise tensor._recording.refusal("it writes to a view that an earlier step made")
+
+
 def owner_of_view(
     tensor: Any, op: Op, operands: Sequence[Any], params: dict[str, Any]
 ) -> Owner | None:
@@ -322,3 +346,5 @@ def held_by(tensor: Any) -> Iterator[Value]:
     while type(tensor._owner) is View:
         tensor = tensor._owner.base
         yield tensor._held
+    for base in tensor._owner.bases if type(tensor._owner) is Carried else ():
+        yield from held_by(base)
