@@ -144,7 +144,7 @@ def ratio_of_times(
 def compared(
     compiled: Callable[..., Any], arguments: tuple[Any, ...], name: str, seconds: float
 ) -> Ratios | None:
-    """What becomes of a program without a rewrite; None where its text is the same."""
+    """The figures of a program without a rewrite; None where its text is the same."""
     has_threads = name in WITH_THREADS
     options = {} if has_threads else {"threads": 1}
     usual = compiled(**options)

@@ -40,7 +40,7 @@ RAISED = ("ValueError(1)", "KeyError('k')", "note(ZeroDivisionError)")
 
 
 class Writer:
-    """What writes a random program."""
+    """A writer of random programs."""
 
     def __init__(self, seed: int) -> None:
         """Begin with a seed."""

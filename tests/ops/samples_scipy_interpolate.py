@@ -19,7 +19,7 @@ P = np.array([[0.3, 0.2], [1.5, 1.1], [2.9, 2.0]])
 
 
 def made(name, *args, **options):
-    """What an interpolator through data answers at points."""
+    """The function from data and points to the values of an interpolator."""
 
     def call(t, y, q):
         return formula(getattr(si, name))(t, y, **options)(q, *args)

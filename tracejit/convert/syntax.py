@@ -29,7 +29,7 @@ def operation(kind: str, place: Any, *arguments: Any) -> Operation:
 
 
 BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
-"""What stands in the blocks of a statement."""
+"""The nodes in the blocks of a statement."""
 
 _PLAIN = frozenset((
     *("ctx", "op", "ops", "id", "attr", "arg", "module", "level"),

@@ -58,7 +58,7 @@ STAGES = {"RK23": 2, "RK45": 3, "DOP853": 5, "Radau": 3, "BDF": 3, "LSODA": 4, "
 MOST_COLLOCATED = 32
 """The largest state whose adjoint is solved in matrices after an explicit method."""
 MOST_NUMBERS = 1_000_000
-"""How many numbers the matrices may have that are solved at once."""
+"""The most numbers in the matrices that are solved at once."""
 
 
 class Problem:

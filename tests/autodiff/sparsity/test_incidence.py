@@ -59,7 +59,7 @@ def changed(call: Call, k: int, j: int) -> list[Any] | None:
 
 
 def missing(call: Call, is_known: bool) -> Iterator[str]:
-    """What a call reads beyond its incidence."""
+    """The parts that a call reads beyond its incidence."""
     node = node_of(call)
     if node is None or any(value.type.form == "list" for value in node.results):
         return

@@ -47,7 +47,7 @@ def does_not_converge(x: Any, y: Any) -> Any:
 
 
 def never_ends_otherwise(x: Any, y: Any) -> Any:
-    """Where the check fails, the loop inside has no end."""
+    """A program whose inner loop has no end where the check fails."""
     total = 0.0
     for _ in range(20):
         if y >= 1.0:

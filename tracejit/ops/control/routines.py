@@ -23,7 +23,7 @@ from tracejit.ops.base.op import LIBRARIES, OPS, literal
 from tracejit.ops.control.control_flow import OWNERS, ControlFlow, cost_of, run
 
 CALLS = 100
-"""How often a routine calls a function, where a cost is estimated."""
+"""The number of calls of a function that a routine makes, where a cost is estimated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

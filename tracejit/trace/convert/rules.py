@@ -24,7 +24,7 @@ from tracejit.trace.tensor.namespaces import PLAIN, recorded_argument
 
 _NOTHING = object()
 _COPIED = ("__module__", "__name__", "__qualname__", "__doc__")
-"""What is copied from a builtin: Python 3.12 has none of the others for `type`."""
+"""The attributes copied from a builtin: Python 3.12 has none of the others for `type`."""
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 RULES: dict[Any, Callable[..., Any]] = {}

@@ -35,7 +35,7 @@ FOR = Recorded(
     "let the body only compute, or write tj.fori_loop or tj.scan",
 )
 CHOSEN = FOR._replace(cure="")
-"""How a loop is recorded whose steps are better recorded one by one: there is nothing to tell."""
+"""The record of a loop whose steps are better recorded one by one: there is nothing to tell."""
 
 
 class MustKeepApart(BaseException):
