@@ -56,9 +56,11 @@ class NoText(Exception):
 
 
 def module(name: str) -> Any:
-    """The module of the tests with this name, wherever it is among them."""
+    """The module of the tests with this name, wherever it is among them; of several, the one in
+    the outermost folder."""
     found = [*(ROOT / "tests").rglob(f"{name}.py"), *(ROOT / "tests").rglob(f"{name}/__init__.py")]
-    if len(found) != 1:
+    found.sort(key=lambda path: len(path.parts))
+    if not found or len({len(path.parts) for path in found[:2]}) < len(found[:2]):
         raise NoText(f"{len(found)} modules in {ROOT / 'tests'} are named {name}")
     path = found[0].relative_to(ROOT).with_suffix("")
     parts = path.parent.parts if path.name == "__init__" else path.parts

@@ -53,6 +53,11 @@ def test_one_program_of_each_kind_generates_text(tmp_path: Path) -> None:
     assert len(chosen) == 8
 
 
+def test_the_programs_of_other_tests_are_found() -> None:
+    for name in ("test_golden", "workloads", "programs", "test_branch_programs", "for_tracejit"):
+        assert process_replay.module(name)
+
+
 def test_a_changed_figure_is_seen(tmp_path: Path) -> None:
     name = "exact-255-elements"
     call = dict(more_programs())[name]
