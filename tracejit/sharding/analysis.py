@@ -18,13 +18,12 @@ from typing import Any, NamedTuple, NoReturn
 from tracejit.ir.dims import Dim, dims_in, key_of, size_text
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.ops.base.axes import AxisRule, axis_rule
+from tracejit.ops.base.axes import MIXED, AxisRule, axis_rule
 from tracejit.ops.base.sized import arange
 from tracejit.ops.control.control_flow import ControlFlow
 from tracejit.support.errors import fail
 from tracejit.trace.source import places
 
-MIXED = "_"
 PAIRS = "it pairs every row with every row"
 AT_ONCE = "it needs all rows at once"
 

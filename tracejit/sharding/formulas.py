@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.location import NOWHERE
-from tracejit.ops.base.axes import axis_rule
+from tracejit.ops.base.axes import MIXED, axis_rule
 from tracejit.passes.framework.rebuild import rebuild
-from tracejit.sharding.analysis import MIXED, row_axis
+from tracejit.sharding.analysis import row_axis
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.tensor.tensor import Tensor
 

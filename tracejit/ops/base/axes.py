@@ -43,6 +43,8 @@ COMBINATIONS = (
 )  # fmt: skip
 """The ufuncs that combine what is made of blocks."""
 
+MIXED = "_"
+
 _OF_BLOCKS = ("shape", "index", "value")
 """Parameters in which a free size may stand: of an array, which is as long as the block, or of an
 index, whose rule looks at it; or the number itself, which is that of all rows. In any other a
