@@ -17,8 +17,9 @@ import tracejit as tj
 from tracejit.ir.sizes import evaluated
 from tracejit.runtime.dispatch import Output
 from tracejit.sharding.analysis import analyse, row_axis
-from tracejit.sharding.program import Program, compile_program, run_blocks
+from tracejit.sharding.program import FAN_IN, Program, combine_parts, compile_program
 from tracejit.sharding.recording import Input, record_split
+from tracejit.sharding.stages import Source
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.function import Function
 from tracejit.trace.arguments.signature import TensorSpec
@@ -53,6 +54,52 @@ def as_specs(arguments: Any) -> Any:
         lambda leaf: TensorSpec(leaf.array.shape, leaf.array.dtype) if type(leaf) is Rows else leaf,
         arguments,
     )
+
+
+def run_blocks(
+    program: Program, arguments: Sequence[Any], blocks: Sequence[Sequence[Any]]
+) -> list[Any]:
+    """The results of a program: `arguments` are those of its inputs that are not split, `blocks`
+    have for each block the arguments that are; None stands for the others. Split results are lists
+    of blocks."""
+    made: dict[tuple[str, int], Any] = {}
+
+    def taken(source: Source, block: Sequence[Any] | None, place: int) -> Any:
+        match source.kind:
+            case "constant":
+                return source.data
+            case "argument":
+                given = arguments[source.number]
+                return given if block is None or given is not None else block[source.number]
+            case "block":
+                return (
+                    [one[source.number] for one in blocks]
+                    if block is None
+                    else block[source.number]
+                )
+            case "kept":
+                found = [one[source.number] for one in made["kept", source.level]]
+                return found if block is None else found[place]
+        return made[source.kind, source.level][source.number]
+
+    for one in program.stages:
+        stage = one.stage
+        if not stage.is_map:
+            made["head", stage.level] = one(*[taken(s, None, 0) for s in stage.inputs])
+            continue
+        outputs = [
+            one(*[taken(source, block, place) for source in stage.inputs])
+            for place, block in enumerate(blocks)
+        ]
+        made["kept", stage.level] = outputs
+        parts = [output[: len(stage.combine)] for output in outputs]
+        while len(parts) > 1:
+            parts = [
+                combine_parts(stage.combine, parts[k : k + FAN_IN])
+                for k in range(0, len(parts), FAN_IN)
+            ]
+        made["combined", stage.level] = parts[0]
+    return [taken(source, None, 0) for source in program.results]
 
 
 class SplitProgram:

@@ -1,10 +1,9 @@
 """Program: the kernels of the stages of a function on split arguments, and the order in which
 they run.
 
-`run_blocks` runs it on lists of blocks in this process, one after the other. Others may run the
-stages anywhere: a stage is called with what its `inputs` name, and parts are combined by
-`combine_parts` in the order of the blocks, always so many at once, so that the bits of the result
-depend on the blocks alone.
+The stages may run anywhere: a stage is called with what its `inputs` name, and parts are combined
+by `combine_parts` in the order of the blocks, always so many at once, so that the bits of the
+result depend on the blocks alone.
 """
 
 from __future__ import annotations
@@ -130,49 +129,3 @@ def _combined(ufunc: Any, parts: Sequence[Any]) -> Any:
     for part in parts[1:]:
         total = ufunc(total, part)
     return np.asarray(total) if type(parts[0]) is np.ndarray else total
-
-
-def run_blocks(
-    program: Program, arguments: Sequence[Any], blocks: Sequence[Sequence[Any]]
-) -> list[Any]:
-    """The results of a program: `arguments` are those of its inputs that are not split, `blocks`
-    have for each block the arguments that are; None stands for the others. Split results are lists
-    of blocks."""
-    made: dict[tuple[str, int], Any] = {}
-
-    def taken(source: Source, block: Sequence[Any] | None, place: int) -> Any:
-        match source.kind:
-            case "constant":
-                return source.data
-            case "argument":
-                given = arguments[source.number]
-                return given if block is None or given is not None else block[source.number]
-            case "block":
-                return (
-                    [one[source.number] for one in blocks]
-                    if block is None
-                    else block[source.number]
-                )
-            case "kept":
-                found = [one[source.number] for one in made["kept", source.level]]
-                return found if block is None else found[place]
-        return made[source.kind, source.level][source.number]
-
-    for one in program.stages:
-        stage = one.stage
-        if not stage.is_map:
-            made["head", stage.level] = one(*[taken(s, None, 0) for s in stage.inputs])
-            continue
-        outputs = [
-            one(*[taken(source, block, place) for source in stage.inputs])
-            for place, block in enumerate(blocks)
-        ]
-        made["kept", stage.level] = outputs
-        parts = [output[: len(stage.combine)] for output in outputs]
-        while len(parts) > 1:
-            parts = [
-                combine_parts(stage.combine, parts[k : k + FAN_IN])
-                for k in range(0, len(parts), FAN_IN)
-            ]
-        made["combined", stage.level] = parts[0]
-    return [taken(source, None, 0) for source in program.results]
