@@ -16,6 +16,7 @@ from scipy.special import gammaln
 
 import tracejit as tj
 from tests.convert.running import define
+from tracejit.support.errors import UnsupportedError
 from tracejit.trace.convert import routes
 from tracejit.trace.source import files
 
@@ -138,6 +139,29 @@ def test_packages_run_as_written_by_the_setting() -> None:
             function(X)
     assert "the setting as_is names its package" in function.explain()
     assert tj.grad(asarray)(X) is not None
+
+
+@tj.as_is
+def by_type(x: Any) -> Any:
+    return 2.0 * x if type(x) is np.ndarray else -x
+
+
+@tj.as_is
+def by_identity(x: Any, y: Any) -> Any:
+    return 2.0 * x if x is y else -x
+
+
+def test_types_in_functions_that_run_as_written_are_refused() -> None:
+    for function in (by_type, lambda x: by_type(x)):
+        with pytest.raises(UnsupportedError, match=r"type\(x\) cannot be recorded"):
+            tj.function(function)(X)
+
+
+def test_identities_in_functions_that_run_as_written_are_those_of_the_arguments() -> None:
+    for function in (by_identity, lambda x, y: by_identity(x, y)):
+        made = tj.function(function)
+        assert np.array_equal(made(X, X + 0.0), -X)
+        assert np.array_equal(made(X, X), 2.0 * X)
 
 
 def test_the_setting_switches_conversion_off() -> None:

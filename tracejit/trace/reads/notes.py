@@ -387,6 +387,8 @@ class Notes:
             return
         if captures.generators:
             self.refuse("a generator of random numbers")
+        if captures.does("ask type") or captures.does("ask identity"):
+            self.refuse("the type or the identity of an array")
         self.initial.note_walk(captures)
         self.walks[id(o)] = o, captures
 
