@@ -19,6 +19,7 @@ from tracejit.support.config import setting
 from tracejit.support.imports import import_module
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.guards.access_paths import AccessPath
+from tracejit.trace.guards.check import compiled
 from tracejit.trace.guards.conditions import Condition, Guards, ReadConditions
 from tracejit.trace.guards.guards import Never
 from tracejit.trace.recording.before import Before
@@ -102,9 +103,10 @@ def guard_of(recorded: RecordedCall, traces: Iterable[Trace]) -> Guards | None:
     several = (recorded, *[trace.one for trace in traces])
     if all(one.reads is None for one in several):
         return recorded.captures.guard()
-    return _compiled(
-        [one.captures.conditions.all() if one.reads is None else one.reads.all for one in several]
-    )
+    found: list[Condition] = []
+    for one in several:
+        found += one.captures.conditions.all() if one.reads is None else one.reads.all
+    return compiled(found)
 
 
 def repaired(tree: TraceTree) -> Guards | None:
@@ -137,9 +139,3 @@ def moved_reads(
         return None
     conditions, places = mended
     return one._replace(reads=reads._replace(all=conditions)), places
-
-
-def _compiled(found: Sequence[Sequence[Condition]]) -> Guards | None:
-    compiled: Any = import_module("tracejit.trace.reads.check").compiled
-    guard: Guards | None = compiled([one for conditions in found for one in conditions])
-    return guard

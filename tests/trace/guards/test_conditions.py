@@ -12,6 +12,7 @@ import pytest
 import tracejit as tj
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.guards.access_paths import AccessPath
+from tracejit.trace.guards.check import compiled
 from tracejit.trace.guards.conditions import ConditionSet, Guards
 from tracejit.trace.guards.guards import HasKeys, Length, Never
 
@@ -213,7 +214,7 @@ def test_of_many_attributes_those_that_differ_are_told() -> None:
 
 
 def test_no_condition_is_no_guard() -> None:
-    assert ConditionSet().compiled() is None
+    assert compiled(ConditionSet().all()) is None
 
 
 def test_all_conditions_must_hold() -> None:
@@ -223,7 +224,7 @@ def test_all_conditions_must_hold() -> None:
     found.add_value(path.item(0), 1)
     found.add_value(path.item(1), "a")
     found.add_value(path.item(1), "a")
-    guard: Any = found.compiled()
+    guard: Any = compiled(found.all())
     assert len(guard.conditions) == 3
     assert guard() is found.hold() is True
     for changed in ([True, "a"], [1, "b"], [1], [1, "a", 2], []):
@@ -237,7 +238,7 @@ def test_keys_that_must_be_absent() -> None:
     found, space = ConditionSet(), {"a": 1}
     found.add_absent(AccessPath(space), ["b"])
     found.add_absent(AccessPath(space), ["c"])
-    guard: Any = found.compiled()
+    guard: Any = compiled(found.all())
     assert guard() is True
     space["d"] = 1
     assert guard() is True
@@ -250,7 +251,7 @@ def test_keys_that_must_be_absent() -> None:
 def test_keys_are_compared_in_order_and_to_the_bit(keys: list[Any]) -> None:
     found, table = ConditionSet(), dict.fromkeys(keys)
     found.add(AccessPath(table), HasKeys(tuple(keys)))
-    guard: Any = found.compiled()
+    guard: Any = compiled(found.all())
     assert guard() is True
     others: list[list[Any]] = [["a", "b", "c"], ["b", "a"], [True, "a"], [(1, 3)], [-0.0]]
     for other in others:
@@ -262,7 +263,7 @@ def test_keys_are_compared_in_order_and_to_the_bit(keys: list[Any]) -> None:
 def test_an_error_fails_a_guard() -> None:
     found = ConditionSet()
     found.add(AccessPath(1).attribute("nowhere"), Length(2))
-    guard: Any = found.compiled()
+    guard: Any = compiled(found.all())
     assert guard() is found.hold() is False
     assert told(guard) == [("an int.nowhere", "of length 2", "gone")]
 
@@ -270,6 +271,6 @@ def test_an_error_fails_a_guard() -> None:
 def test_an_iterator_never_holds() -> None:
     found = ConditionSet()
     found.add(AccessPath(iter([1])), Never())
-    guard: Any = found.compiled()
+    guard: Any = compiled(found.all())
     assert guard() is found.hold() is False
     assert [one.row for one in guard.changes()] == ["iterator"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from tests.convert.running import define, run
 from tracejit.trace.convert.routes import observed, routed
+from tracejit.trace.guards.check import compiled
 from tracejit.trace.guards.conditions import Guards
-from tracejit.trace.reads.check import compiled
 from tracejit.trace.reads.reader import Reader
 from tracejit.trace.reads.repair import repaired
 

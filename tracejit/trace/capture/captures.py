@@ -48,6 +48,7 @@ from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.functions import visit_function, visit_memory
 from tracejit.trace.capture.walk import LEAVES, Lend, Walk
 from tracejit.trace.guards.access_paths import CALL, CONTEXT_VALUE, STATE, AccessPath
+from tracejit.trace.guards.check import compiled
 from tracejit.trace.guards.conditions import Guards
 from tracejit.trace.guards.contents import is_buffer, memory_of
 from tracejit.trace.guards.guards import Equal, Is, IsAlive, Never
@@ -122,7 +123,7 @@ class Captures(Walk):
 
     def guard(self) -> Guards | None:
         """One function that tells if everything is as it was; None where nothing was captured."""
-        return self.conditions.compiled(self.frozen)
+        return compiled(self.conditions.all(), self.frozen)
 
     def is_unchanged(self) -> bool:
         """Return whether everything is as it was."""

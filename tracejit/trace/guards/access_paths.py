@@ -41,6 +41,14 @@ def key_text(key: Any, bind: Bind) -> str:
     return repr(key) if type(key) in (str, int) else bind(key)
 
 
+def name_in(space: dict[str, Any], word: str) -> Any:
+    """The value of a global or builtin."""
+    if word in space:
+        return space[word]
+    builtins = space["__builtins__"]
+    return (vars(builtins) if isinstance(builtins, ModuleType) else builtins)[word]
+
+
 ATTRIBUTE = PathStep(getattr, attribute, _dotted)
 ATTRIBUTE_IF_ANY = PathStep(
     lambda held, word: getattr(held, word, None),
@@ -62,6 +70,13 @@ GLOBAL = PathStep(
     lambda held, word, bind: f"{held}[{quoted(word)}]",
     lambda held, word: f"the global {word}",
 )
+NAME = PathStep(
+    name_in,
+    lambda held, word, bind: word if word != "value" else f"{bind(name_in)}({held}, 'value')",
+    lambda held, word: f"the global {word}",
+)
+"""The step from the globals of a module to what a name is there, also a builtin. Its spelling is
+the name alone, as a function of that module reads it."""
 CELL = PathStep(
     lambda held, word: held.cell_contents,
     lambda held, word, bind: f"{held}.cell_contents",

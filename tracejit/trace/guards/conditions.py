@@ -1,14 +1,13 @@
-"""Conditions: guards of what a function reads besides its arguments, compiled to one function.
+"""Conditions: guards of what a function reads besides its arguments.
 
-A walk (`walk.py`) collects them. Before the first call of a kernel they become Python, one `and`
-of all; long after, and never on a call that fits, `changes` asks them one by one what is different.
+A walk (`walk.py`) collects them, or a reader. Before the first call of a kernel they become Python
+(`check.py`), one `and` of all; long after, and never on a call that fits, `changes` asks them one
+by one what is different.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
-from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,37 +168,6 @@ class ConditionSet:
     def hold(self) -> bool:
         """Return whether all conditions hold now."""
         return all(one.holds() for one in self.all())
-
-    def compiled(self, kept: Any = None) -> Guards | None:
-        """The conditions as one function, which keeps an object; None where there are none."""
-        space: dict[str, Any] = {"kept": kept}
-        names: dict[int, str] = {}
-
-        def bind(thing: Any) -> str:
-            name = names.get(id(thing))
-            if name is None:
-                name = names[id(thing)] = f"_{len(names)}"
-                space[name] = thing
-            return name
-
-        tests: dict[str, Condition] = {}
-        for condition in self.all():
-            tests.setdefault(condition.spelling(bind), condition)
-        if not tests:
-            return None
-        # On one line, which a debugger passes in one step.
-        lines = ["def guards_hold():", f"    try: return True and {' and '.join(tests)}"]
-        lines += ["    except Exception: return False"]  # what is read has no such part any more
-        space["__name__"] = __name__  # by which a debugger may skip it
-        exec(_code("\n".join(lines)), space)
-        return Guards(space["guards_hold"], tuple(tests.values()))
-
-
-@functools.lru_cache(256)
-def _code(text: str) -> CodeType:
-    """The code of a guard. Objects are in it by name, so a function that is recorded once more
-    mostly has the same."""
-    return compile(text, TEXT_OF_GUARD, "exec")
 
 
 def contents_of(thing: Any) -> HasContents:

@@ -44,8 +44,10 @@ from tracejit.trace.guards.access_paths import (
     CELL,
     CONTEXT_VALUE,
     MODULE,
+    NAME,
     AccessPath,
     PathStep,
+    name_in,
 )
 from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.guards.guards import Is, IsAlive, Unbound, is_empty
@@ -146,22 +148,6 @@ def _found_names(code: CodeType) -> Names:
     found = tuple((name, level, tuple(words)) for name, level, words in imports)
     return Names(frozenset(loaded), frozenset(assigned), frozenset(taken), found, defines)
 
-
-def name_in(space: dict[str, Any], word: str) -> Any:
-    """The value of a global or builtin."""
-    if word in space:
-        return space[word]
-    builtins = space["__builtins__"]
-    return (vars(builtins) if isinstance(builtins, ModuleType) else builtins)[word]
-
-
-NAME = PathStep(
-    name_in,
-    lambda held, word, bind: word if word != "value" else f"{bind(name_in)}({held}, 'value')",
-    lambda held, word: f"the global {word}",
-)
-"""The step from the globals of a module to what a name is there, also a builtin. Its spelling is
-the name alone, as a function of that module reads it."""
 
 _CALL_WITH = PathStep(
     lambda held, args: held(*args[0], **dict(args[1])),

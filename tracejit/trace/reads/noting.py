@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.trace.guards.check import compiled
 from tracejit.trace.guards.conditions import Guards
 from tracejit.trace.reads.calls import Calls
-from tracejit.trace.reads.check import compiled
 from tracejit.trace.reads.notes import is_plain, is_users
 from tracejit.trace.reads.rules import RULES
 from tracejit.trace.recording.mutable_attributes import Escaped

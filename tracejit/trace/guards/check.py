@@ -1,4 +1,4 @@
-"""Conditions of what was read, compiled: a function for each module, which runs in its globals.
+"""Conditions, compiled: a function for each module, which runs in its globals.
 
 A global, or a builtin that none hides, is read there as the module's own code reads it, at the cost
 of a variable. Objects that are wanted are defaults of the function's parameters. The first function
@@ -12,16 +12,15 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
-from tracejit.trace.guards.access_paths import AccessPath
+from tracejit.trace.guards.access_paths import NAME, AccessPath
 from tracejit.trace.guards.conditions import TEXT_OF_GUARD, Condition, Guards
 from tracejit.trace.guards.guards import HasContents
-from tracejit.trace.reads.calls import NAME
 
 PREFIX = "__tracejit_"
 
 
-def compiled(conditions: Iterable[Condition]) -> Guards | None:
-    """The conditions as one function; None where there are none."""
+def compiled(conditions: Iterable[Condition], kept: Any = None) -> Guards | None:
+    """The conditions as one function, which keeps an object; None where there are none."""
     found = list(conditions)
     if not found:
         return None
@@ -44,10 +43,12 @@ def compiled(conditions: Iterable[Condition]) -> Guards | None:
     if not groups:
         groups[0] = {"__name__": __name__}, rest
     holds: Callable[[], bool] | None = None
-    for number, (space, tests) in enumerate(reversed(groups.values())):
-        holds = _function(space, [*tests, *(last if number == 0 else [])], holds)
+    tested = set[int]()
+    for space, tests in reversed(groups.values()):
+        holds = _function(space, [*tests, *last], holds, kept, tested)
+        last, kept = [], None
     assert holds is not None
-    return Guards(holds, tuple(found))
+    return Guards(holds, tuple([condition for condition in found if id(condition) in tested]))
 
 
 def _space_of(path: AccessPath) -> dict[str, Any] | None:
@@ -60,8 +61,13 @@ def _space_of(path: AccessPath) -> dict[str, Any] | None:
 
 
 def _function(
-    space: dict[str, Any], tests: list[Condition], then: Callable[[], bool] | None
+    space: dict[str, Any],
+    tests: list[Condition],
+    then: Callable[[], bool] | None,
+    kept: Any,
+    tested: set[int],
 ) -> Callable[[], bool]:
+    """The function of one module. Of conditions that are spelled alike one is `tested`."""
     names: dict[int, str] = {}
     things: list[Any] = []
 
@@ -71,9 +77,14 @@ def _function(
             things.append(thing)
         return names[id(thing)]
 
-    spelled = dict.fromkeys(test.spelling(bind) for test in tests)
+    spelled: dict[str, int] = {}
+    for test in tests:
+        spelled.setdefault(test.spelling(bind), id(test))
+    tested.update(spelled.values())
     if then is not None:
-        spelled[f"{bind(then)}()"] = None
+        spelled[f"{bind(then)}()"] = 0
+    if kept is not None:
+        bind(kept)
     body = f"    try: return True and {' and '.join(spelled)}"
     body += f"\n    except {bind(Exception)}: return False"
     text = f"def guards_hold({', '.join(names.values())}):\n{body}"

@@ -9,11 +9,10 @@ import pytest
 
 from tests.convert.running import define
 from tests.trace.reads.running import recorded
-from tracejit.trace.guards.access_paths import AccessPath
+from tracejit.trace.guards.access_paths import NAME, AccessPath
+from tracejit.trace.guards.check import compiled
 from tracejit.trace.guards.conditions import Condition
 from tracejit.trace.guards.guards import HasContents, Is
-from tracejit.trace.reads.calls import NAME
-from tracejit.trace.reads.check import compiled
 
 
 def test_no_conditions_are_no_function() -> None:
