@@ -54,8 +54,8 @@ SCALARS = (
 REFUSED = (
     np.datetime64("2024-02-29T12:00"),
     np.timedelta64(3, "D"),
-    np.datetime64("NaT"),
-    np.timedelta64(7),
+    np.datetime64("NaT", "D"),
+    np.timedelta64(7, "s"),
     np.datetime64("1066-10-14", "25s"),
     np.datetime64("2024", "Y"),
     np.longdouble(1) / 3,

@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+pytest.importorskip("pandas", reason="some of the programs work on tables of pandas")
+
 from tests.by_day import by_day, some_by_day
 from tests.trace.control_flow.count_flow import rows
 from tests.trace.control_flow.flow_table import judge

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.trace.convert.numbers import COMPENSATES
 
 X = np.array([1.5, 0.4, 2.25])
 
@@ -39,6 +41,31 @@ def test_functions_of_math_raise_as_in_python() -> None:
     assert compiled(X) == math.log(1.5)
     with pytest.raises(ValueError, match="domain"):
         compiled(-X)
+
+
+SUMS: list[Callable[[Any], Any]] = [
+    lambda x: sum(x.tolist()),
+    lambda x: sum(float(v) for v in x),
+    lambda x: sum(x.tolist(), 0.25),
+    lambda x: sum(x.tolist(), True),
+    lambda x: sum([1e16, 1, float(x[0]), 2, 1j, -1e16]),
+    lambda x: sum([float(x[1]), 0.1, np.float64(0.1), *x.tolist()]),
+    lambda x: sum([float(v) if v > 0.2 else v for v in x]),
+    lambda x: sum(x),
+    lambda x: statistics.fmean(x.tolist(), [3.0, 1.0, 0.1, 2.0]),
+    lambda x: math.sumprod(x.tolist(), x.tolist()) if hasattr(math, "sumprod") else 0.0,
+    lambda x: math.sumprod([*x.tolist(), x[0]], [*x.tolist(), 0.1]) if COMPENSATES else 0.0,
+]
+
+
+@pytest.mark.parametrize("number", range(len(SUMS)))
+def test_sums_round_as_in_python(number: int) -> None:
+    """From Python 3.12 on, `sum` keeps what rounding loses of floats, and of those alone."""
+    added = SUMS[number]
+    compiled = tj.function(added)
+    for x in (np.array([0.1, 1e16, 1.0, -1e16]), np.array([0.1, 0.2, 0.3, 0.7])):
+        found, expected = compiled(x), added(x)
+        assert (type(found), str(found)) == (type(expected), str(expected))
 
 
 def test_division_of_floats_by_zero_raises_as_in_python() -> None:

@@ -1,4 +1,4 @@
-"""The functions of `math` that answer floats, spelled as the user wrote them.
+"""The functions of `math` that answer floats, and `sum`, spelled as the user wrote them.
 
 Python computes them to other last bits than NumPy, and raises errors where NumPy has nan and inf.
 Their derivatives, and what is computed of a batch, are those of a ufunc of the same meaning.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.types import WEAK_TYPES
+from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.base import axes
 from tracejit.ops.base.op import OPS, Each, Op, Rules, defop
 from tracejit.ops.elementwise import arithmetic as arithmetic  # whose records are read
@@ -30,10 +30,15 @@ UFUNCS: dict[str, np.ufunc] = {
 }  # fmt: skip
 
 
+def _places(first: int, end: int) -> str:
+    """The places of some operands in a template."""
+    return ", ".join(f"{{{number}}}" for number in range(first, end))
+
+
 def of_math(name: str, count: int, rules: Rules, batch: Callable[..., Any]) -> Op:
     """The op of a function of `math` that takes `count` numbers, or any number of them if 0, and of
     a batch is computed by `batch`."""
-    places = ", ".join(f"{{{number}}}" for number in range(count)) if count else "{operands}"
+    places = _places(0, count) if count else "{operands}"
     return defop(
         name=f"math_{name}",
         infer=lambda *types: WEAK_TYPES[float],
@@ -82,3 +87,41 @@ math_fsum = defop(
     source="math.fsum(({operands},))",
     axes=axes.broadcasting,
 )
+
+
+def _number_type(*types: ArrayType, **params: Any) -> ArrayType:
+    return WEAK_TYPES[complex if any(type.dtype.kind == "c" for type in types) else float]
+
+
+python_sum = defop(
+    name="python_sum",
+    infer=_number_type,
+    vjp=Each(lambda k, g, y, *operands: g),
+    batch=lambda moved, *operands: sum(operands),
+    source=lambda types: f"sum(({_places(1, len(types))},), {{0}})",
+    axes=axes.broadcasting,
+)
+"""A start and numbers added to it by `sum`, which keeps what rounding loses from Python 3.12 on."""
+
+
+def _of_product(k: int, g: Any, y: Any, *operands: Any) -> Any:
+    half = len(operands) // 2
+    return g * operands[k + half if k < half else k - half]
+
+
+def _products(moved: Any, *operands: Any) -> Any:
+    half = len(operands) // 2
+    return sum(x * y for x, y in zip(operands[:half], operands[half:], strict=True))
+
+
+python_sumprod = defop(
+    name="python_sumprod",
+    infer=_number_type,
+    vjp=Each(_of_product),
+    batch=_products,
+    source=lambda types: (
+        f"math.sumprod(({_places(0, len(types) // 2)},), ({_places(len(types) // 2, len(types))},))"
+    ),
+    axes=axes.broadcasting,
+)
+"""The sum of products of the first half of the operands with the second, rounded once."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import cmath
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable
@@ -17,7 +18,13 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import PYTHON_TYPES
-from tracejit.ops.elementwise.python_math import MATH_OPS, UFUNCS, math_fsum
+from tracejit.ops.elementwise.python_math import (
+    MATH_OPS,
+    UFUNCS,
+    math_fsum,
+    python_sum,
+    python_sumprod,
+)
 from tracejit.ops.elementwise.python_numbers import (
     CONVERSIONS,
     python_complex_of_parts,
@@ -26,6 +33,7 @@ from tracejit.ops.elementwise.python_numbers import (
 from tracejit.support.imports import import_module
 from tracejit.trace.convert.rules import RULES, rule
 from tracejit.trace.recording.variable import Variable
+from tracejit.trace.tensor.namespaces import recorded_argument
 from tracejit.trace.tensor.tensor import ROUTED, TENSORS, Tensor
 
 
@@ -224,11 +232,55 @@ def _dist(p: Iterable[Any], q: Iterable[Any]) -> Any:
     return MATH_OPS["hypot"](*[operand(a) - operand(b) for a, b in zip(p, q, strict=True)])
 
 
-if hasattr(math, "sumprod"):
+def sumprod(p: Iterable[Any], q: Iterable[Any], /) -> Any:
+    """`math.sumprod` of numbers that are recorded."""
+    pairs = [*zip(p, q, strict=True)]
+    first = _pythons_first([one for pair in pairs for one in pair], floats=2)
+    count, total = len(first) // 2, 0
+    if count > 1:
+        total = python_sumprod(*first[: 2 * count : 2], *first[1 : 2 * count : 2])
+        pairs = pairs[count:]
+    return sum([a * b for a, b in pairs], total)
 
-    @rule(math.sumprod)
-    def _sumprod(p: Iterable[Any], q: Iterable[Any]) -> Any:
-        return sum(a * b for a, b in zip(p, q, strict=True))
+
+if hasattr(math, "sumprod"):
+    rule(math.sumprod)(sumprod)
+
+
+COMPENSATES = sum((1e16, 1.0, -1e16)) != 0.0
+"""Whether `sum` of floats keeps what the rounding of each addition loses, as from Python 3.12 on."""
+
+
+def added_up(numbers: list[Any], start: Any) -> Any:
+    """`sum(numbers, start)` of numbers that are recorded, or plain."""
+    if recorded_argument(start, *numbers) is None:
+        return sum(numbers, start)
+    compensates = COMPENSATES and type(start) is not bool
+    if compensates and (first := _pythons_first([start, *numbers], floats=3)):
+        start, numbers = python_sum(*first), numbers[len(first) - 1 :]
+    return functools.reduce(operator.add, numbers, start)
+
+
+def is_pythons(x: Any) -> bool:
+    """Return whether a number is Python's own, on one side of a condition at least."""
+    if type(x) not in TENSORS:
+        return type(x) in CONVERSIONS
+    return x.type.form == "weak" or x._value in getattr(x._recording, "mixed", ())
+
+
+def _pythons_first(numbers: list[Any], floats: int) -> list[Any]:
+    """The numbers before the first that is none of Python's own; none without so many floats."""
+    first = [*itertools.takewhile(is_pythons, numbers)]
+    are_recorded = [type(one) in TENSORS for one in first]
+    kinds = [
+        one.dtype.kind if is_recorded else np.result_type(type(one)).kind
+        for one, is_recorded in zip(first, are_recorded, strict=True)
+    ]
+    if not any(are_recorded) or sum(kind in "fc" for kind in kinds) < floats:
+        return []
+    for one in itertools.compress(first, are_recorded):
+        one._recording.check_kind(one)
+    return first
 
 
 _COMPLEX = {

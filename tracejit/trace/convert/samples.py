@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ops.elementwise.python_math import MATH_OPS, math_fsum
-from tracejit.trace.convert.numbers import operand, python_number
+from tracejit.trace.convert.numbers import operand, python_number, sumprod
 from tracejit.trace.convert.rules import rule
 from tracejit.trace.tensor.tensor import TENSORS
 
@@ -35,8 +36,11 @@ def _fmean(data: Iterable[Any], weights: Any = None) -> Any:
     numbers = list(map(operand, _data(data)))
     if weights is None:
         return math_fsum(*numbers) / len(numbers)
-    total = math_fsum(*map(operand, weights))
-    return math_fsum(*[w * x for w, x in zip(weights, numbers, strict=True)]) / total
+    weights = list(map(operand, weights))
+    if hasattr(math, "sumprod"):
+        return sumprod(numbers, weights) / math_fsum(*weights)
+    products = [w * x for w, x in zip(weights, numbers, strict=True)]
+    return math_fsum(*products) / math_fsum(*weights)
 
 
 @rule(statistics.mean, of_iterables=True)

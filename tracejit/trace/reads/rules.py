@@ -7,6 +7,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import itertools
 import operator
 import os
 import sys
@@ -18,7 +19,7 @@ import numpy as np
 
 from tracejit.ir.types import PYTHON_TYPES
 from tracejit.trace.control_flow.elements import ITERATORS, WHOLE, Made, recorded_range
-from tracejit.trace.convert.numbers import python_number
+from tracejit.trace.convert.numbers import added_up, is_pythons, python_number
 from tracejit.trace.convert.rules import RULES as RECORDED
 from tracejit.trace.guards.access_paths import ATTRIBUTE, PathStep
 from tracejit.trace.reads.attributes import IN_CLASS, lookup
@@ -287,16 +288,16 @@ def _sum(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
     given = reads.iterate(args[0], 1) if args else ()
     if not args or is_plain(type(given)):
         return sum(*args, **kwargs)
-    added = sum((), *args[1:], **kwargs)
-    left, plain = iter(given), list[Any]()
-    for one in left:
-        if not is_plain(type(one)) or not is_plain(type(added)):
-            added = reads.operate("add", sum(plain, added), one)
-            break
-        plain.append(one)
-    else:
-        return sum(plain, added)
-    return functools.reduce(functools.partial(reads.operate, "add"), left, added)
+    total = sum((), *args[1:], **kwargs)
+    left, numbers = iter(given), list[Any]()
+    if is_plain(type(total)) or is_pythons(total):
+        for one in left:
+            if not is_plain(type(one)) and not is_pythons(one):
+                left = itertools.chain((one,), left)
+                break
+            numbers.append(one)
+    total = added_up(numbers, total)
+    return functools.reduce(functools.partial(reads.operate, "add"), left, total)
 
 
 def _extreme(builtin: Callable[..., Any]) -> Any:
