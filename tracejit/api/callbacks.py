@@ -87,9 +87,11 @@ def callback(f: Callable[[Unpack[Ts]], Any], *args: Unpack[Ts], result: Any = No
     """
     leaves, structure = flatten(tuple(args))
     leaves = [read_leaf(leaf) for leaf in leaves]
+    recording = current_recording()
+    if recording is not None:
+        leaves = [recording.told_apart(leaf) for leaf in leaves]
     call = Callback(f, leaves, structure)
     given = [leaves[k] for k in call.places]
-    recording = current_recording()
     if result is not None:
         return _answered(_checked_call(call, result), given, current_recorder())
     if recording is None:

@@ -382,3 +382,72 @@ def test_a_new_container_in_a_module_of_the_users_holds_numbers() -> None:
 
     tj.function(program, cache=False)(np.float64(1.5))
     assert repr(module.kept) == repr([np.float64(3.0)])  # type: ignore[attr-defined]
+
+
+class Box:
+    """An object of the user's, in which a function leaves a number."""
+
+    def __init__(self) -> None:
+        self.last: Any = 0.25
+        self.items: list[Any] = [1]
+
+
+BOX = Box()
+
+
+def _assigns_chosen(x: Any) -> Any:
+    BOX.last = x if x > 2.0 else 0.5
+    return x
+
+
+def _assigns_again(x: Any) -> Any:
+    chosen = x if x > 2.0 else 0.5
+    BOX.last = BOX.last * 0.5 + chosen
+    BOX.last = chosen * 2
+    return x
+
+
+def _leaves_a_list(x: Any) -> Any:
+    chosen = 0
+    if x > 2.0:
+        chosen = 0.5
+    BOX.items = [chosen, (chosen,)]
+    return x
+
+
+def _leaves_what_a_loop_made(x: Any) -> Any:
+    total, n, y = 0, 0, x
+    while n < 5 and y > 0.8:
+        total = total + float(n)
+        n = n + 1
+        y = y * 0.4
+    BOX.items = [total]
+    return x
+
+
+def _hands_to_a_callback(x: Any) -> Any:
+    tj.callback(_keep, x if x > 2.0 else 0.5)
+    return x
+
+
+def _keep(number: Any) -> None:
+    BOX.last = number
+
+
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        _assigns_chosen, _assigns_again, _leaves_a_list, _leaves_what_a_loop_made,
+        _hands_to_a_callback,
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::tracejit.support.errors.TracejitWarning")
+def test_a_number_of_either_type_is_left_in_that_of_its_side(leaves: Callable[..., Any]) -> None:
+    compiled = tj.function(leaves)
+    for number in (0.7, 4.1, 2.3, 0.7, 4.1):
+        left = []
+        for function in (leaves, compiled):
+            vars(BOX).update(vars(Box()))
+            function(np.float64(number))
+            left.append(repr(vars(BOX)))
+        assert left[1] == left[0]

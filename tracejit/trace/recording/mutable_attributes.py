@@ -316,7 +316,7 @@ class Loan:
         """The Value in the recording for what is assigned; None for a Python number or text. Raises
         Escaped for an object that all calls would share, such as a captured array."""
         if type(value) in TENSORS and value._recording is self.recording:
-            found: Value = self.recording.lift(value)
+            found: Value = self.recording.lift(self.recording.told_apart(value))
             return found
         if type(value) in ATOMS:
             return None
@@ -353,8 +353,9 @@ class Loan:
             raise Escaped
         for key, event in list(self.events.items()):
             last = self.current[key]
-            if type(last) in TENSORS and last._value is not event.values[0]:
-                self._note(key, self._value(last), last)
+            value = self._value(last) if type(last) in TENSORS else None
+            if value is not None and value is not event.values[0]:
+                self._note(key, value, last)
 
     def reads(self) -> dict[Key, tuple[Any, Any]]:
         """The lent numbers that Python has read, with the place that has."""

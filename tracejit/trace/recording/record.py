@@ -254,10 +254,14 @@ class Recording(Recorder):
 
     def in_python(self, value: Value, number: Any) -> Any:
         """The number that a value is in this call, in the type that Python gives it."""
-        flag: Any = self.pythons.get(value) if value in self.mixed else False
+        if value not in self.mixed:
+            return number
+        flag: Any = self.pythons.get(value)
         is_python = self.decisions.prefix[flag._value] if type(flag) in TENSORS else flag
-        others = [kind for kind in self.kinds_of(value) if kind.form == "weak"]
-        return PYTHON_TYPES[others[0].dtype.kind](number) if is_python and others else number
+        kinds = [kind for kind in self.mixed[value] if kind.form == "weak"]
+        if is_python is None or (is_python and len(kinds) > 1):
+            raise MustNotFork
+        return PYTHON_TYPES[kinds[0].dtype.kind](number) if is_python else number
 
     def check_kind(self, *operands: Any) -> None:
         """Raise MustNotFork where one of these is Python's number on one side of a condition."""
