@@ -81,7 +81,8 @@ UNSPLIT = {
             python_lt python_le python_gt python_ge python_eq python_ne
             python_neg python_pos python_invert python_abs scalar_absolute as_pattern as_digest
             python_bool python_int python_float python_complex python_complex_of_parts
-            python_round as_python_if""",
+            python_round as_python_if python_sum python_sumprod""",
+        "is its first operand, once derivatives are taken": "length",
         "steers the program by what is known whole": """
             decide leave keep move ensure selected_element""",
         "repeats or chooses a body that is recorded for the whole": """

@@ -49,7 +49,8 @@ WITHOUT_SAMPLES = {
     "directions": "written by Jacobians alone, tested in test_creation.py",
     "above_minus_infinity": "written by the rules of logaddexp alone",
     **dict.fromkeys(
-        ("radial", "bent", "unknown_slope"), "written by the rules of lengths: test_lengths.py"
+        ("radial", "bent", "unknown_slope", "length", "flat"),
+        "written by the rules of lengths: test_lengths.py",
     ),
     "einsum_if_not_finite": "written by the contract pass alone, tested in test_contract.py",
     "dot_in_rows": "written by the lower pass alone, tested in test_lower.py",

@@ -44,6 +44,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "above_minus_infinity": ((SPECIAL,), {}),
     "or_zero": ((np.array([True, False, True, True]), ROW), {"chosen": True}),
     "unknown_slope": ((ROW,), {}),
+    "flat": ((ROW,), {}),
     "radial": ((ROW, ROW, ROW), {}),
     "bent": ((ROW, ROW, ROW), {}),
     "smirnov_slope": ((np.array([5, 5]), np.array([0.3, 0.6])), {}),
@@ -490,6 +491,7 @@ NOT_TAKEN = {
     "pad": "with nan all around",
     "nextafter": "the next number is as good as equal",
     "unknown_slope": "it is the identity that has no derivative",
+    "flat": "it is a zero that has no second derivative",
     "xlogy": "0 at 0, be the logarithm infinite",
     "xlog1py": "0 at 0, be the logarithm infinite",
 }

@@ -57,6 +57,35 @@ def test_no_distance_has_a_gradient_of_zero() -> None:
         assert np.isfinite(tj.grad(call)(A)).all()
 
 
+@pytest.mark.parametrize(
+    ("metric", "options", "curvature"),
+    [
+        ("euclidean", {}, [1.0, 1.0, 1.0]),
+        ("euclidean", {"w": W}, W),
+        ("minkowski", {"p": 2}, [1.0, 1.0, 1.0]),
+        ("seuclidean", {"V": 1.0 / W}, W),
+        ("mahalanobis", {"VI": np.diag(W)}, W),
+        ("minkowski", {"p": 3}, [np.nan] * 3),
+        ("jensenshannon", {}, None),
+    ],
+)
+def test_second_derivatives_of_squares_where_points_meet(
+    metric: str, options: dict[str, Any], curvature: Any
+) -> None:
+    """They are right, or nan; and those of the distance of a point from itself are zero."""
+
+    def squares(a: Any) -> Any:
+        return np.sum(distance.cdist(a, A[:1], metric, **options) ** 2)
+
+    found = tj.hessian(squares)(A[:1]).reshape(3, 3)
+    if curvature is None:
+        assert np.isnan(found).any()
+    else:
+        np.testing.assert_allclose(found, 2.0 * np.diag(curvature), atol=1e-12)
+    itself = tj.hessian(lambda a: np.sum(distance.cdist(a, a, metric, **options)))(A[:1])
+    np.testing.assert_array_equal(itself, np.zeros((1, 3, 1, 3)))
+
+
 def test_a_square_of_distances_and_back() -> None:
     def both(a: Any) -> Any:
         square = distance.squareform(distance.pdist(a))

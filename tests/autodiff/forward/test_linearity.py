@@ -99,7 +99,7 @@ ELEMENTWISE = [
 
 # The next number, what is the same but for -inf, and what has no derivative: as good as equal, and
 # yet no linear function.
-NEARLY = ("nextafter", "above_minus_infinity", "unknown_slope")
+NEARLY = ("nextafter", "above_minus_infinity", "unknown_slope", "flat")
 
 
 @each_row(("name", "params"), ELEMENTWISE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,9 @@ def rows(x: Any) -> Any:
         (lambda x: np.exp(-(norm(x) ** 2)), -2 * EYE),
         (lambda x: np.sum(np.abs(x) ** 2), 2 * EYE),
         (lambda x: np.hypot(x[0], x[1]) ** 2, 2 * EYE),
+        (lambda x: math.hypot(x[0], x[1]) ** 2, 2 * EYE),
+        (lambda x: math.dist(x, (0.0, 0.0)) ** 2, 2 * EYE),
+        (lambda x: math.exp(-math.hypot(x[0], x[1])), NOT_KNOWN),
         (lambda x: np.std(x) ** 2, CENTERED),
         (lambda x: np.abs(x[0] + 1j * x[1]) ** 2, 2 * EYE),
         (lambda x: np.cos(norm(x)), -EYE),

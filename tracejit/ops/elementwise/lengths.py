@@ -18,8 +18,9 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Value
 from tracejit.ir.types import ArrayType
+from tracejit.ops.base.batching import in_front, size_of
 from tracejit.ops.base.infer import ufunc_type
-from tracejit.ops.base.op import Op, defop
+from tracejit.ops.base.op import Each, Op, defop
 
 MOST_VALUES = 2000
 """So many values of a graph are looked at for the limit of one quotient."""
@@ -41,6 +42,16 @@ unknown_slope = defop(
     source="{0}",
     elements="same",
 )
+
+
+flat = defop(
+    name="flat",
+    infer=lambda x: x,
+    vjp=lambda g, y, x: unknown_slope(x),
+    batch="elementwise",
+    source="0.0 * {0}",
+)
+"""Zeros of which it is only known that they have no slope."""
 
 
 # Quotients that need no division
@@ -225,3 +236,23 @@ def along_length(g: Any, y: Any, x: Any, axis: tuple[int, ...] = ()) -> Any:
     """The cotangent of x, of the cotangent g of y, a length of x over these axes."""
     known = without_factor(g, y)
     return radial(g, y, x, axis=axis) if known is None else known * x
+
+
+def _of_vector(k: int, g: Any, y: Any, root: Any, *vectors: Any) -> Any:
+    """The cotangent of the vector k, of two the half of each."""
+    g, y = np.expand_dims(g, -1), np.expand_dims(y, -1)
+    return along_length(g, y, vectors[-k], axis=(-1,)) / len(vectors)
+
+
+length: Op = defop(
+    name="length",
+    infer=lambda root, *vectors: root,
+    vjp=Each(_of_vector, first=1),
+    batch=lambda moved, root, *vectors: length(
+        in_front(root, moved[0], size_of(moved, (root, *vectors))), *vectors
+    ),
+    source="{0}",
+    cost=lambda *types: 0,
+)
+"""A root of the product of a vector with itself or another, along the last axis, with the
+derivative of a length."""

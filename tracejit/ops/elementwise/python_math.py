@@ -18,6 +18,7 @@ from tracejit.ops.base.op import OPS, Each, Op, Rules, defop
 from tracejit.ops.elementwise import arithmetic as arithmetic  # whose records are read
 from tracejit.ops.elementwise import exponential as exponential
 from tracejit.ops.elementwise import trigonometric as trigonometric
+from tracejit.ops.elementwise.lengths import along_length
 
 UFUNCS: dict[str, np.ufunc] = {
     "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
@@ -61,8 +62,7 @@ def _length(*operands: Any) -> Any:
 
 
 def _of_length(k: int, g: Any, z: Any, *operands: Any) -> Any:
-    """The derivative of a length, which is zero where the length is."""
-    return g * operands[k] / (z + (z == 0.0))
+    return along_length(g, z, operands[k])
 
 
 MATH_OPS: dict[str, Op] = {

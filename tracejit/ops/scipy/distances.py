@@ -16,14 +16,29 @@ from scipy import special as sc
 
 from tracejit.ops.base.creation import as_array
 from tracejit.ops.base.op import composite
+from tracejit.ops.elementwise.lengths import flat, length
 
 Metric = Callable[..., Any]
 
 
-def _root(squares: Any) -> Any:
-    """Square roots, with no slope where nothing is to be taken the root of."""
-    is_zero = squares == 0.0
-    return np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, squares)))
+def _root(powers: Any, difference: Any, exponent: float = 0.5) -> Any:
+    """Roots of what is zero where a difference along the last axis is; there they have no slope."""
+    is_zero = powers == 0.0
+    known = np.where(is_zero, 1.0, powers)
+    roots = np.sqrt(known) if exponent == 0.5 else known**exponent
+    none = flat(np.where(np.expand_dims(is_zero, -1), difference, 0.0))
+    return np.where(is_zero, np.sum(none, axis=-1), roots)
+
+
+def _length(u: Any, v: Any, w: Any = None) -> Any:
+    difference = u - v
+    if w is None:
+        return length(np.sqrt(np.sum(difference**2, axis=-1)), difference)
+    return _along(difference, w * difference)
+
+
+def _along(difference: Any, other: Any) -> Any:
+    return length(np.sqrt(np.sum(other * difference, axis=-1)), difference, other)
 
 
 def _total(terms: Any, w: Any) -> Any:
@@ -36,8 +51,7 @@ def _squares(u: Any, v: Any, w: Any = None) -> Any:
 
 
 def _cosine(u: Any, v: Any, w: Any = None) -> Any:
-    lengths = _root(_total(u * u, w)) * _root(_total(v * v, w))
-    return 1.0 - _total(u * v, w) / lengths
+    return 1.0 - _total(u * v, w) / np.sqrt(_total(u * u, w) * _total(v * v, w))
 
 
 def _correlation(u: Any, v: Any, w: Any = None) -> Any:
@@ -65,25 +79,25 @@ def _minkowski(u: Any, v: Any, w: Any = None, p: Any = 2) -> Any:
     if not p > 0:
         raise ValueError("p must be greater than 0")
     if p == 2:
-        return _root(_squares(u, v, w))
+        return _length(u, v, w)
     if p == math.inf:
         return _chebyshev(u, v, w)
     total = _total(np.abs(u - v) ** p, w)
     if p == 1:
         return total
-    is_zero = total == 0.0
-    return np.where(is_zero, 0.0, np.where(is_zero, 1.0, total) ** (1.0 / p))
+    return _root(total, u - v, 1.0 / p)
 
 
 def _mahalanobis(u: Any, v: Any, VI: Any) -> Any:
     difference = u - v
-    return _root(np.sum((difference @ np.atleast_2d(as_array(VI))) * difference, axis=-1))
+    return _along(difference, difference @ np.atleast_2d(as_array(VI)))
 
 
 def _jensenshannon(u: Any, v: Any) -> Any:
     p, q = (x / np.sum(x, axis=-1, keepdims=True) for x in (u, v))
     middle = (p + q) / 2.0
-    return _root(np.sum(sc.rel_entr(p, middle) + sc.rel_entr(q, middle), axis=-1) / 2.0)
+    entropy = np.sum(sc.rel_entr(p, middle) + sc.rel_entr(q, middle), axis=-1)
+    return _root(entropy / 2.0, p - q)
 
 
 METRICS: dict[str, Metric] = {
@@ -93,11 +107,11 @@ METRICS: dict[str, Metric] = {
     "cityblock": lambda u, v, w=None: _total(np.abs(u - v), w),
     "correlation": _correlation,
     "cosine": _cosine,
-    "euclidean": lambda u, v, w=None: _root(_squares(u, v, w)),
+    "euclidean": _length,
     "jensenshannon": _jensenshannon,
     "mahalanobis": _mahalanobis,
     "minkowski": _minkowski,
-    "seuclidean": lambda u, v, V: _root(_squares(u, v, 1.0 / as_array(V))),
+    "seuclidean": lambda u, v, V: _length(u, v, 1.0 / as_array(V)),
     "sqeuclidean": _squares,
 }
 """The distances between the points along the last axis, by their names in SciPy."""

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.control.marker_ops import IDENTITY, OVERRIDE
 from tracejit.ops.elementwise.complex import bent
-from tracejit.ops.elementwise.lengths import radial, unknown_slope
+from tracejit.ops.elementwise.lengths import length, radial, unknown_slope
 from tracejit.passes.framework.emission import emit, made_by
 from tracejit.passes.framework.rebuild import rebuild
 
@@ -37,12 +37,14 @@ def erase_markers(graph: Graph) -> Graph:
     return rebuild(graph, _erase)
 
 
-_ERASED = (OVERRIDE, IDENTITY, unknown_slope, radial, bent)
+_FIRST = (IDENTITY, unknown_slope, length)
+"""Operations that are their first operand, with derivatives of their own."""
+_ERASED = (OVERRIDE, radial, bent, *_FIRST)
 
 
 def _erase(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-    if node.op in (IDENTITY, unknown_slope):
-        return operands
+    if node.op in _FIRST:
+        return operands[:1]
     if node.op is OVERRIDE:
         return operands[: node.params["outputs"]]
     if node.op is radial:
