@@ -16,6 +16,7 @@ import pytest
 import tracejit as tj
 from tests.support.compare import assert_same
 from tests.support.modes import check, drained, error_everywhere, everywhere, moved, refused
+from tracejit.api.callbacks import CheckedCall
 from tracejit.ops.base.op import DIRECT, HANDLERS
 from tracejit.support.errors import (
     ArgumentError,
@@ -226,6 +227,36 @@ def test_what_nothing_needs_is_not_called() -> None:
 
     assert_same(tj.function(program)(X), X * 2.0)
     assert drained(calls) == []
+
+
+def test_it_is_called_once_for_equal_arguments_at_several_lines() -> None:
+    calls: SimpleQueue[Any] = SimpleQueue()
+
+    def counted(x: Any) -> Any:
+        calls.put(1)
+        return cubes(x)
+
+    f = ruled(counted, lambda op, dy: 3.0 * f(op.inputs[0]) / op.inputs[0] * dy)
+
+    def program(x: Any) -> Any:
+        y = f(x)
+        other = f(2.0 * x)
+        return np.sum(y + other - f(x))
+
+    slope = tj.grad(program)
+    slope(X)
+    drained(calls)
+    np.testing.assert_allclose(slope(X), 24.0 * X**2, rtol=1e-15)
+    assert len(drained(calls)) == 2
+
+
+def test_a_ufunc_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(CheckedCall, "__call__")
+    f = ruled(np.hypot, lambda op, dy: (2.0 * dy, f(*op.inputs) * dy))
+    check(everywhere(f, X, Y).gradients, 2.0 * ONE, np.hypot(X, Y))
+    compiled = tj.function(lambda x, y: f(x, y))
+    for x, y in ((X, Y), (np.float64(3.0), np.float64(4.0)), (np.ones((2, 3)), X)):
+        assert_same(compiled(x, y), np.hypot(x, y))
 
 
 # Arguments that are no arrays

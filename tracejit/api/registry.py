@@ -65,16 +65,22 @@ class Primitive:
         try:
             where = recorder.here() if isinstance(recorder, Recording) else None
             call = self._checked_call(leaves, structure, where)
-            if isinstance(recorder, Recording):
-                handle = Tensor(recorder.hide(call, self.op.name, HANDLE), recorder)
-            else:
-                handle = handle_tensor(call)
             operands = [leaves[k] for k in call.call.places]
+            if isinstance(recorder, Recording):
+                call = recorder.first_call(call, operands)
+                handle = Tensor(recorder.hide(self._called(call), self.op.name, HANDLE), recorder)
+            else:
+                handle = handle_tensor(self._called(call))
             types = tuple(map(repr, call.types))
             found = self.op(handle, *operands, results=types, call=call)
         except TracejitError as error:
             raise placed(error, recorder.here()) from None
         return unflatten(call.structure, [found] if len(types) == 1 else list(found))
+
+    def _called(self, call: CheckedCall) -> Any:
+        """What a kernel calls: the call, or a ufunc itself, whose results need no check."""
+        takes_all = call.call.flat is not None and len(call.call.places) == len(call.call.fixed)
+        return self.f if isinstance(self.f, np.ufunc) and takes_all else call
 
     def _checked_call(
         self, leaves: Sequence[Any], structure: Structure, where: Where | None
@@ -172,7 +178,7 @@ def primitive(f: Any = None, *, result: Any = None) -> Any:
     ----------
     f : callable, default None
         The function. It is called with plain arrays and must be pure: tracejit may call it again,
-        or not at all where nothing needs its result.
+        once for calls with equal arguments, or not at all where nothing needs its result.
     result : TensorSpec or container of them, default None
         The shapes and dtypes of the result. Without it, `f` is called once with ones to find out.
 

@@ -99,6 +99,7 @@ class Recording(Recorder):
         first decisions have the outcomes `forced`."""
         super().__init__(Graph(name))
         self.hidden: dict[int, Hidden] = {}
+        self.calls: dict[tuple[Any, ...], Any] = {}
         self.decisions = Decisions(self.graph, self.hidden, forced)
         self.captures = captures
         self.versions: dict[int, list[Value]] = {}
@@ -416,6 +417,11 @@ class Recording(Recorder):
         if known is None:
             known = self.hidden[id(holder)] = Hidden(self.graph.add_input(name, type), holder, path)
         return known.value
+
+    def first_call(self, call: Any, operands: Sequence[Any]) -> Any:
+        """The first call of the same function with equal operands, at whichever line: `call`, or
+        one before it."""
+        return self.calls.setdefault((call.call, *map(self.lift, operands)), call)
 
     # Variables
 
