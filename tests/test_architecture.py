@@ -89,9 +89,11 @@ TESTED_BY = {
         autograd.boxes autograd.builtins autograd.core autograd.extend autograd.misc.flatten
         autograd.misc.optimizers autograd.numpy.fft autograd.numpy.linalg
         autograd.numpy.numpy_boxes autograd.numpy.numpy_vjps autograd.numpy.numpy_wrapper
-        autograd.numpy.random autograd.scipy.integrate autograd.scipy.linalg autograd.scipy.signal
-        autograd.scipy.special autograd.scipy.stats autograd.test_util autograd.tracer
-        autograd.vspaces autograd.wrap_util
+        autograd.scipy.integrate autograd.scipy.linalg autograd.scipy.special
+        autograd.scipy.stats.beta autograd.scipy.stats.chi2 autograd.scipy.stats.dirichlet
+        autograd.scipy.stats.gamma autograd.scipy.stats.multivariate_normal
+        autograd.scipy.stats.norm autograd.scipy.stats.poisson autograd.scipy.stats.t
+        autograd.test_util autograd.tracer autograd.util autograd.vspaces autograd.wrap_util
     """,
     "tests/autodiff/batch/test_loop_fission.py": """
         loops.bodies.step_values loops.bodies.loop_stages loops.bodies.loop_terms

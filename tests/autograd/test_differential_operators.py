@@ -16,18 +16,20 @@ from tests.rows import each_row
 from tracejit.autograd.builtins import DictBox
 from tracejit.autograd.core import vspace
 from tracejit.autograd.extend import (
+    def_linear,
     defjvp,
     defjvp_argnum,
     defvjp,
     defvjp_argnum,
+    defvjp_argnums,
     notrace_primitive,
     primitive,
 )
 from tracejit.autograd.misc import flatten, flatten_func
 from tracejit.autograd.misc.optimizers import adam, rmsprop, sgd
 from tracejit.autograd.numpy.numpy_boxes import ArrayBox
-from tracejit.autograd.numpy.numpy_vjps import unbroadcast_f
-from tracejit.autograd.test_util import check_grads
+from tracejit.autograd.numpy.numpy_vjps import match_complex, replace_zero, unbroadcast_f
+from tracejit.autograd.test_util import check_equivalent, check_grads, combo_check
 from tracejit.autograd.tracer import getval, isbox
 from tracejit.autograd.wrap_util import unary_to_nary
 from tracejit.support.errors import GradientError, NoGradientError, RegisteredError, TracejitWarning
@@ -259,6 +261,17 @@ def test_a_second_rule_is_refused() -> None:
         defvjp(made, lambda ans, x: lambda g: g)
 
 
+def test_a_linear_primitive_is_its_own_tangent() -> None:
+    doubled = primitive(lambda x, y: 2.0 * x + y)
+    def_linear(doubled)
+    same(ag.make_jvp(lambda x: doubled(x, 0.0))(X)(X)[1], 2.0 * X)
+    summed = primitive(lambda x, y: x + 3.0 * y)
+    defvjp_argnums(
+        summed, lambda argnums, ans, args, kwargs: lambda g: [(1.0, 3.0)[k] * g for k in argnums]
+    )
+    same(ag.grad(summed, (0, 1))(1.0, 2.0), (1.0, 3.0))
+
+
 def test_nothing_flows_through_what_is_not_traced() -> None:
     ranks = notrace_primitive(lambda x: np.argsort(np.argsort(x)).astype(float))
     same(ag.grad(lambda x: anp.sum(x * ranks(x)))(X), np.array([0.0, 1.0]))
@@ -289,6 +302,17 @@ def test_spaces_have_a_basis() -> None:
     assert (vspace(X).shape, vspace(X).dtype) == ((2,), np.dtype(float))
 
 
+def test_spaces_compare_and_add() -> None:
+    space = vspace({"a": X, "b": 1.0j})
+    assert space == vspace({"a": 0.0 * X, "b": 2.0j})
+    assert space != vspace({"a": X, "b": 1.0})
+    assert space != vspace([X, 1.0j])
+    v = space.randn()
+    assert vspace(v) == space
+    same(space.add(v, space.scalar_mul(v, -1.0)), space.zeros())
+    assert space.inner_prod({"a": X, "b": 1.0j}, {"a": X, "b": 2.0j}) == 7.0
+
+
 # Errors
 
 
@@ -315,6 +339,29 @@ def test_odeint_has_a_gradient() -> None:
     times = np.array([0.0, 1.0])
     slope = ag.grad(lambda k: integrate.odeint(lambda y, t: -k * y, 1.0, times)[1, 0])(1.0)
     assert slope == pytest.approx(-np.exp(-1.0), rel=1e-5)
+
+
+def test_distributions_are_modules() -> None:
+    norm = pytest.importorskip("tracejit.autograd.scipy.stats.norm")
+    gaussian = pytest.importorskip("tracejit.autograd.scipy.stats.multivariate_normal")
+    same(ag.grad(norm.logpdf)(3.0, 1.0, 1.0), -2.0)
+    same(ag.grad(gaussian.logpdf)(X, 0.0 * X, np.eye(2)), -X)
+
+
+def test_checks_say_what_differs() -> None:
+    wrong = primitive(lambda x, n: x**n)
+    defvjp(wrong, lambda ans, x, n: lambda g: g * x)
+    check = combo_check(wrong, 0, modes=["rev"], order=1)
+    check([1.0], n=[1.0])
+    with pytest.raises(AssertionError, match="is wrong"):
+        check([1.0, 1.5], n=[1.0, 3.0])
+    check_equivalent((X, 1.0), (X, 1.0))
+    with pytest.raises(AssertionError, match="structure"):
+        check_equivalent([X], (X,))
+    with pytest.raises(AssertionError, match="differ"):
+        check_equivalent([X], [X + 1.0])
+    assert type(match_complex(1.0j, 2.0)) is complex
+    same(replace_zero(np.array([0.0, 2.0]), 1.0), np.array([1.0, 2.0]))
 
 
 def test_scipy_has_its_modules() -> None:

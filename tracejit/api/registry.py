@@ -78,7 +78,7 @@ class Primitive:
         return unflatten(call.structure, [found] if len(types) == 1 else list(found))
 
     def _called(self, call: CheckedCall) -> Any:
-        """What a kernel calls: the call, or a ufunc itself, whose results need no check."""
+        """The callable for a kernel: a ufunc itself, whose results need no check, else the call."""
         takes_all = call.call.flat is not None and len(call.call.places) == len(call.call.fixed)
         return self.f if isinstance(self.f, np.ufunc) and takes_all else call
 

@@ -10,10 +10,16 @@ import numpy as np
 from tracejit.api.derived import callable_of, options_of
 from tracejit.api.transforms import jvp, vjp
 from tracejit.autodiff.request.request import is_integers
+from tracejit.autograd.boxes import Box as Box
+from tracejit.autograd.boxes import getval as getval
+from tracejit.autograd.boxes import isbox as isbox
+from tracejit.autograd.extend import def_linear as def_linear
 from tracejit.autograd.extend import defjvp as defjvp
 from tracejit.autograd.extend import defjvp_argnum as defjvp_argnum
 from tracejit.autograd.extend import defvjp as defvjp
 from tracejit.autograd.extend import defvjp_argnum as defvjp_argnum
+from tracejit.autograd.extend import defvjp_argnums as defvjp_argnums
+from tracejit.autograd.extend import primitive as primitive
 from tracejit.autograd.vspaces import VSpace as VSpace
 from tracejit.autograd.vspaces import vspace as vspace
 from tracejit.specialise.function import Function

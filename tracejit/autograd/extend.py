@@ -20,6 +20,7 @@ from tracejit.api.callbacks import CheckedCall
 from tracejit.api.registry import no_gradient, op_of, set_rule
 from tracejit.api.registry import primitive as primitive
 from tracejit.autograd.boxes import Box as Box
+from tracejit.autograd.util import subval
 from tracejit.autograd.vspaces import VSpace as VSpace
 from tracejit.autograd.vspaces import vspace as vspace
 from tracejit.ops.base.op import Each
@@ -65,6 +66,26 @@ def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
     _set_vjp(fun, vjpmaker, (vjpmaker,))
 
 
+def defvjp_argnums(fun: Any, vjpmaker: Callable[..., Any]) -> None:
+    """Give a primitive its gradient by one `vjpmaker(argnums, ans, args, kwargs)`, which returns a
+    function of the cotangent that returns one gradient for each of `argnums`.
+
+    >>> @primitive
+    ... def total(*numbers):
+    ...     return sum(numbers)
+    >>> defvjp_argnums(total, lambda argnums, ans, args, kwargs: lambda g: (g,) * len(argnums))
+    >>> from tracejit.autograd import grad
+    >>> grad(total, argnum=1)(2.0, 3.0)
+    np.float64(1.0)
+    """
+
+    def one(argnum: int, ans: Any, args: Any, kwargs: Any) -> Any:
+        pull = vjpmaker((argnum,), ans, args, kwargs)
+        return lambda g: next(iter(pull(g)))
+
+    _set_vjp(fun, one, (vjpmaker,))
+
+
 def defjvp(fun: Any, *jvpmakers: Any, argnums: Iterable[int] | None = None) -> None:
     """Give a primitive its tangents: one `jvpmaker(g, ans, *args, **kwargs)` for each argument, or
     "same" where the primitive is linear in it.
@@ -84,7 +105,7 @@ def defjvp(fun: Any, *jvpmakers: Any, argnums: Iterable[int] | None = None) -> N
         if maker is None:
             return None
         if maker == "same":
-            return fun(*args[:argnum], g, *args[argnum + 1 :], **kwargs)
+            return fun(*subval(args, argnum, g), **kwargs)
         return maker(g, ans, *args, **kwargs)
 
     _set_jvp(fun, jvpmaker, jvpmakers)
@@ -102,6 +123,22 @@ def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
     (np.float64(5.0), np.float64(1.0))
     """
     _set_jvp(fun, jvpmaker, (jvpmaker,))
+
+
+def def_linear(fun: Any) -> None:
+    """Give a primitive that is linear in each of its arguments its tangents.
+
+    >>> double = primitive(lambda x: 2.0 * x)
+    >>> def_linear(double)
+    >>> from tracejit.autograd import make_jvp
+    >>> make_jvp(double)(1.0)(3.0)
+    (np.float64(2.0), np.float64(6.0))
+    """
+
+    def moved(argnum: int, g: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+        return fun(*subval(args, argnum, g), **kwargs)
+
+    _set_jvp(fun, moved, ())
 
 
 def notrace_primitive(f: Callable[..., Any]) -> Callable[..., Any]:

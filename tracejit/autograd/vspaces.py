@@ -55,6 +55,37 @@ class VSpace:
         """The vector of ones."""
         return self._filled(np.ones)
 
+    def randn(self) -> Any:
+        """A vector of numbers drawn from the standard normal distribution, by np.random."""
+        draw = np.random.standard_normal  # as in autograd, np.random.seed decides
+
+        def drawn(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+            found = draw(shape) + 1j * draw(shape) if dtype.kind == "c" else draw(shape)
+            return np.asarray(found, dtype)
+
+        return self._filled(drawn)
+
+    def add(self, x: Any, y: Any) -> Any:
+        """The sum of two vectors."""
+        pairs = zip(flatten(x)[0], flatten(y)[0], strict=True)
+        return unflatten(self._structure, [a + b for a, b in pairs])
+
+    def scalar_mul(self, x: Any, a: Any) -> Any:
+        """The product of a vector and a number."""
+        return unflatten(self._structure, [leaf * a for leaf in flatten(x)[0]])
+
+    def inner_prod(self, x: Any, y: Any) -> Any:
+        """The inner product of two vectors, over the real numbers."""
+        pairs = zip(flatten(x)[0], flatten(y)[0], strict=True)
+        return sum(np.real(np.vdot(a, b)) for a, b in pairs)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, VSpace):
+            return NotImplemented
+        return self._structure.is_like(other._structure) and self._types == other._types
+
+    __hash__ = None  # type: ignore[assignment]
+
     def standard_basis(self) -> Iterator[Any]:
         """Go through the vectors with one element that is 1, and through those with 1j."""
         for number, (shape, dtype) in enumerate(self._types):

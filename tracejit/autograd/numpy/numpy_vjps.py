@@ -27,3 +27,23 @@ def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """
     shape = np.shape(target)
     return lambda g: unbroadcast(f(g), shape)
+
+
+def match_complex(target: Any, x: Any) -> Any:
+    """Return `x` as it is, real where `target` is, or complex where `target` is.
+
+    >>> match_complex(1.0, 2.0 + 1.0j)
+    2.0
+    """
+    if np.iscomplexobj(x) and not np.iscomplexobj(target):
+        return np.real(x)
+    return x + 0j if np.iscomplexobj(target) and not np.iscomplexobj(x) else x
+
+
+def replace_zero(x: Any, val: Any) -> Any:
+    """Return `x` with `val` in place of zeros.
+
+    >>> replace_zero(np.array([0.0, 2.0]), 1.0)
+    array([1., 2.])
+    """
+    return np.where(x, x, val)
