@@ -297,7 +297,8 @@ def test_spaces_have_a_basis() -> None:
     space = vspace({"a": X, "b": 1.0j})
     assert (space.size, space.iscomplex) == (4, True)
     same(space.zeros(), {"a": 0.0 * X, "b": 0.0j})
-    same(space.ones(), {"a": 1.0 + 0.0 * X, "b": 1.0 + 0.0j})
+    same(space.ones(), {"a": 1.0 + 0.0 * X, "b": 1.0 + 1.0j})
+    same(space.covector(space.ones()), {"a": 1.0 + 0.0 * X, "b": 1.0 - 1.0j})
     assert [complex(one["b"]) for one in space.standard_basis()] == [0, 0, 1, 1j]
     assert (vspace(X).shape, vspace(X).dtype) == ((2,), np.dtype(float))
 

@@ -52,8 +52,14 @@ class VSpace:
         return self._filled(np.zeros)
 
     def ones(self) -> Any:
-        """The vector of ones."""
-        return self._filled(np.ones)
+        """The sum of the standard basis: ones, 1 + 1j in complex arrays."""
+        return self._filled(
+            lambda shape, dtype: np.full(shape, 1 + 1j if dtype.kind == "c" else 1, dtype)
+        )
+
+    def covector(self, x: Any) -> Any:
+        """The complex conjugate of a vector."""
+        return unflatten(self._structure, [np.conj(leaf) for leaf in flatten(x)[0]])
 
     def randn(self) -> Any:
         """A vector of numbers drawn from the standard normal distribution, by np.random."""
