@@ -159,7 +159,7 @@ def test_the_module_imports_nothing_besides_numpy(tmp_path: Path) -> None:
 
 WRITTEN = '''
 def misfit(p, x, rate=0.5, mode="sum"):
-    """Say why call does not take these arguments; None: it does."""
+    """Return why call refuses these arguments, or None."""
     if type(p) is not dict or list(p) != ["w", "b"]:
         return _unlike("p", p, "a dict with the keys ['w', 'b'] in this order")
     if type(p["b"]) is not float:
@@ -173,15 +173,12 @@ def misfit(p, x, rate=0.5, mode="sum"):
     if type(mode) is not str or mode != "sum":
         return _unlike("mode", mode, "'sum', as it was when this module was exported")
     if not (n := x.shape[0]) > 1:
-        return (
-            "the sizes have to be those of x f8[n,3], with n > 1; the shapes are: "
-            + repr((x.shape,))
-        )
+        return "the sizes must match x f8[n,3], with n > 1; the shapes are: " + repr((x.shape,))
     return None
 
 
 def call(p, x, rate=0.5, mode="sum"):
-    """Return what f does for these arguments; TypeError where they do not fit."""
+    """Return the result of f for these arguments; raise TypeError if they do not fit."""
     problem = misfit(p, x, rate, mode)
     if problem is not None:
         raise TypeError("f: " + problem)
@@ -610,13 +607,13 @@ def reads_the_clock(x: Any) -> Any:
     [
         (assigns, "assigns cannot be exported: it assigns the Variable held"),
         (writes, "it writes to its argument x"),
-        (calls_back, "it calls Python back"),
+        (calls_back, "it uses tj.callback or tj.primitive"),
         (asks_python, "which is not an array"),
         (draws, "it draws from a generator that it captures"),
         (Counter().add, "it assigns the attribute total"),
         (counts, "two recordings of one call of counts differ"),
         (reads_the_clock, "two recordings of one call of reads_the_clock differ"),
-        (lambda x: Counter, "returns the class Counter, which has no text"),
+        (lambda x: Counter, "returns the class Counter, which cannot be written as text"),
         (lambda x: Layer(x, 2), "returns a Layer, a class that the module would have to import"),
     ],
 )

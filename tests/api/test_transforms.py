@@ -89,7 +89,9 @@ def test_argnums_argnames_and_keywords(name: str) -> None:
         transform(f, 7)(X, Y)
     with pytest.raises(GradientError, match="has no argument z"):
         transform(f, argnames="z")(X, Y)
-    with pytest.raises(GradientError, match=rf"tj\.{name} of {f.__name__} with respect to x"):
+    with pytest.raises(
+        GradientError, match=rf"tj\.{name} of {f.__name__} cannot be taken with respect to x"
+    ):
         transform(f)(np.arange(3), Y)
     with pytest.raises(GradientError, match=re.escape("argnums='x'")):
         transform(f, "x")
@@ -100,7 +102,7 @@ def test_argnums_argnames_and_keywords(name: str) -> None:
 
 
 def test_one_argument_moves_in_deriv() -> None:
-    with pytest.raises(GradientError, match="differentiates by one argument"):
+    with pytest.raises(GradientError, match="differentiates with respect to one argument"):
         tj.deriv(wave, (0, 1))
 
 
@@ -503,7 +505,7 @@ def test_what_is_no_array_is_the_same_for_all_elements() -> None:
         ({"in_axes": "x"}, (X, Y), "'x' for an axis"),
         ({"in_axes": 3}, (X, Y), "no axis 3"),
         ({"in_axes": None}, (X, Y), "no argument has a batch"),
-        ({"out_axes": None}, (X, Y), "differs between the elements"),
+        ({"out_axes": None}, (X, Y), "is different for each element"),
         ({"out_axes": (0, 0)}, (X, Y), "out_axes"),
         ({}, (X, 2.0), "no axis 0"),
     ],

@@ -86,7 +86,7 @@ def test_a_planted_text_does_not_say_how_much_is_read(tmp_path):
     planted = constants.sub(f" npz {64 * '0'} {2**33}\n", seal(WEIGHTED, NPZ))
     (store.path / f"{NAME}.py").write_text(planted)
     os.truncate(store.path / f"{NAME}.npz", 2**33)
-    with pytest.warns(CacheWarning, match="does not carry the mark"):
+    with pytest.warns(CacheWarning, match="does not have the mark"):
         assert store.get(NAME, KEY) is None
 
 
@@ -214,7 +214,7 @@ def test_a_seal_of_the_wrong_size_is_no_seal(tmp_path):
     for wrong in (f"{len(NPZ) - 1}", f"{len(NPZ) + 1}", "9" * 16, "-1"):
         text = sealed.replace(f" {len(NPZ)}\n", f" {wrong}\n")
         (store.path / f"{NAME}.py").write_text(text)
-        with pytest.warns(CacheWarning, match="not a kernel|does not carry the mark"):
+        with pytest.warns(CacheWarning, match="not a kernel|does not have the mark"):
             assert store.get(NAME, KEY) is None
         cache_settings._warned.clear()
 

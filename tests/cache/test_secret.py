@@ -83,9 +83,9 @@ def test_a_planted_kernel_whose_seal_fits_is_a_miss(store, tmp_path, runs, proof
         file.write_bytes((store.path / f"{twin}.mark").read_bytes())
     else:
         file.write_bytes(b"" if proof == "empty" else bytes(65))
-    assert refused(store, "does not carry the mark of this cache")
+    assert refused(store, "does not have the mark of this cache")
     assert not store.entries()[0].intact
-    with pytest.raises(KernelError, match="does not carry the mark"):
+    with pytest.raises(KernelError, match="does not have the mark"):
         store.load(NAME)
     assert runs() == 2
     store.put(NAME, COUNTING, {})
@@ -99,7 +99,7 @@ def test_planted_constants_are_a_miss(store, tmp_path):
     for suffix in (".py", ".npz"):
         planted = (other.path / f"{NAME}{suffix}").read_bytes()
         (store.path / f"{NAME}{suffix}").write_bytes(planted)
-    assert refused(store, "does not carry the mark of this cache")
+    assert refused(store, "does not have the mark of this cache")
 
 
 def test_one_warning_for_all_kernels_of_another_cache(store):
@@ -181,7 +181,7 @@ def test_a_secret_of_8_gigabytes_is_not_read(store):
 )
 def test_a_secret_in_parts_is_replaced(store, damaged):
     (store.path / SECRET).write_bytes(damaged)
-    assert refused(store, "does not carry the mark of this cache")
+    assert refused(store, "does not have the mark of this cache")
     assert store.put(NAME, PLAIN, {}).__file__ == str(store.path / f"{NAME}.py")
     assert (store.path / SECRET).read_bytes() != damaged
     assert store.get(NAME, KEY).forward(2) == 4

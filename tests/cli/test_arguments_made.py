@@ -46,13 +46,13 @@ def test_they_lie_where_the_function_is_finite(f, drawn):
 
 def test_where_nothing_is_finite_it_says_so():
     kernel = tj.function(lambda x: np.sum(np.log(x * 0.0))).kernel(np.ones(3))
-    with pytest.raises(Refusal, match=r"it answers inf or nan.*--arguments FILE.npz"):
+    with pytest.raises(Refusal, match=r"it returns inf or nan.*--arguments FILE.npz"):
         arguments_for(kernel)
 
 
 def test_a_generator_cannot_be_made():
     kernel = tj.function(lambda rng: rng.normal(size=3)).kernel(np.random.default_rng(0))
-    with pytest.raises(Refusal, match="none can be drawn at random"):
+    with pytest.raises(Refusal, match="it cannot be drawn at random"):
         arguments_for(kernel)
 
 

@@ -47,9 +47,9 @@ def test_descriptions_may_be_several():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x=f8[3", "does not read as the arguments of a call"),
-        ("x=)f(", "does not read as the arguments of a call"),
-        ("x=ff8[3]", "ff8 is not a type of NumPy's. Did you mean f8?"),
+        ("x=f8[3", "cannot be read as the arguments of a call"),
+        ("x=)f(", "cannot be read as the arguments of a call"),
+        ("x=ff8[3]", "ff8 is not a NumPy dtype. Did you mean f8?"),
         ("x=f8[-1]", "-1 is not a size"),
         ("x=f8[2.5]", "2.5 is not a size"),
         ("x=f8[1:2]", "1:2 is not a size"),

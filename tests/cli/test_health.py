@@ -50,7 +50,7 @@ def test_doctor_names_unknown_variables(run, monkeypatch):
     monkeypatch.setenv("TRACEJIT_THREAD", "2")
     code, out, _ = run("doctor")
     assert code == 1
-    assert "TRACEJIT_THREAD is no setting of tracejit. Did you mean TRACEJIT_THREADS?" in out
+    assert "TRACEJIT_THREAD is not a setting of tracejit. Did you mean TRACEJIT_THREADS?" in out
 
 
 def test_doctor_names_wrong_values(run, monkeypatch):

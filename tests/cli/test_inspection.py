@@ -198,7 +198,9 @@ def test_a_page_shows_one_function(run, train):
 def test_a_function_that_goes_by_values_is_shown_with_random_arrays(run, train):
     code, out, err = run("show", "train:branching", "--spec", "x=f8[3]")
     assert code == 0 and "1 recorded" in out
-    assert "tracejit: branching goes by values: this is the branch that random arrays take" in err
+    assert (
+        "tracejit: branching branches on values: this is the branch that random arrays take" in err
+    )
     code, out, err = run("explain", "train:branching", "--spec", "x=f8[n]")
     assert code == 0 and "1 recorded trace" in out
 
@@ -213,6 +215,6 @@ def test_a_method_of_a_class_needs_an_object(run, train):
     text = "class Net:\n    def loss(self, x):\n        return x.sum()\n\n\nnet = Net()\n"
     train.with_name("elsewhere.py").write_text(text)
     code, _, err = run("show", "elsewhere:Net.loss", "--spec", "x=f8[3]")
-    assert code == 2 and "It is a method: name it by an object" in err
+    assert code == 2 and "It is a method: name it through an object" in err
     code, out, _ = run("show", "elsewhere:net.loss", "--spec", "x=f8[3]")
     assert code == 0 and "def loss(self, x):" in out

@@ -43,7 +43,7 @@ def test_ls_marks_a_damaged_kernel(run, kernels, damage):
 def test_an_unknown_key_is_refused(run, kernels, command, key):
     code, out, err = run(command, key)
     assert (code, out) == (2, "")
-    assert f"is called {key!r} or has such a key" in err
+    assert f"is called {key!r} or has a key like this" in err
 
 
 def test_a_key_that_begins_like_another_is_refused(run, kernels, folder):
@@ -145,7 +145,7 @@ def test_verify_finds_what_another_tracejit_wrote(run, kernels, folder):
     (folder / f"{kernels[0].name}.mark").write_text("0" * 64 + "\n")
     code, out, _ = run("verify")
     assert code == 1
-    assert "it does not carry the mark of this cache" in out
+    assert "it does not have the mark of this cache" in out
 
 
 def listed(out):
@@ -217,7 +217,7 @@ def test_show_takes_the_name_of_a_function(run, kernels):
     assert (code, out) == (0, kernels[1].source)
     assert err == (
         f"tracejit: double has 2 kernels; this is {kernels[1].name}. "
-        f"The others: {kernels[0].name}\n"
+        f"Other kernels: {kernels[0].name}\n"
     )
 
 

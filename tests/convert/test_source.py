@@ -1,4 +1,4 @@
-"""Verified source: found for what runs as it is written, and refused for all else."""
+"""Verified source: found for what runs without conversion, and refused for all else."""
 
 from __future__ import annotations
 

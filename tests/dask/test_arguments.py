@@ -49,7 +49,7 @@ def unknown_rows() -> Any:
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "two axes": (lambda: {"x": da.from_array(X, chunks=(5, 2))}, "cut along the axes 0, 1"),
+    "two axes": (lambda: {"x": da.from_array(X, chunks=(5, 2))}, "split along the axes 0, 1"),
     "unknown rows": (lambda: {"x": unknown_rows()}, r"not known[\s\S]*x\.compute_chunk_sizes\(\)"),
     "masked": (lambda: {"x": da.ma.masked_array(da.ones(4, chunks=2))}, "are of MaskedArray"),
     "objects": (lambda: {"x": da.from_array(np.array(["a", "b"]), chunks=1)}, "has dtype"),
@@ -61,7 +61,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "other blocks": (
         lambda: {"x": da.ones(4, chunks=2), "y": da.ones(4, chunks=(1, 3))},
-        r"in other blocks[\s\S]*y\.rechunk\(\{0: x\.chunks\[0\]\}\)",
+        r"in different blocks[\s\S]*y\.rechunk\(\{0: x\.chunks\[0\]\}\)",
     ),
 }
 

@@ -61,8 +61,8 @@ def test_what_runs_once_and_raises_is_named_with_the_line() -> None:
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "dtype": (np.ones((2, 3), "f4"), r"x is float32 \(2, 3\) there, and Dask was told float64 \(2"),
-    "rows": (np.ones((5, 3)), r"x is float64 \(5, 3\) there, and Dask was told float64 \(2, 3\)"),
+    "dtype": (np.ones((2, 3), "f4"), r"x is float32 \(2, 3\) there, but Dask expects float64 \(2"),
+    "rows": (np.ones((5, 3)), r"x is float64 \(5, 3\) there, but Dask expects float64 \(2, 3\)"),
     "columns": (np.ones((2, 4)), r"x is float64 \(2, 4\) there"),
     "masked": (np.ma.ones((2, 3)), "x is a MaskedArray there"),
     "list": ([[1.0] * 3] * 2, "x is a list there"),

@@ -499,7 +499,7 @@ def test_the_rule_is_differentiated_in_higher_order() -> None:
     [
         (lambda g: g * g, "multiply more than once"),
         (lambda g: np.clip(g, -1.0, 1.0), "clip"),
-        (lambda g: g + 1.0, "add joins it with what does not depend on it"),
+        (lambda g: g + 1.0, "add joins it with a value that does not depend on it"),
         (lambda g: np.exp(g), "exp"),
         (lambda g: np.ones(3), "does not depend on it"),
     ],

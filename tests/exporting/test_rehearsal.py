@@ -39,7 +39,7 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
         ("load, ndarray", "load, ndarrays", "cannot be imported: ImportError"),
         ('constants["baked_', 'constants["raw_', "cannot be imported: KeyError"),
         ('"mode": "a"', '"mode": other', "cannot be called: NameError"),
-        ('"mode": "a"', '"mode": "b"', "answers otherwise than loss"),
+        ('"mode": "a"', '"mode": "b"', "returns another result than loss"),
         ("= forward(x,", "= forward(x + 1,", "does not hand the arguments of loss"),
         ("    return None\n", "    return 'no'\n", "cannot be called: TypeError"),
     ],

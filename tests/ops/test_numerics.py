@@ -96,7 +96,7 @@ def test_series_in_generated_code_are_numpys_calls() -> None:
 @pytest.mark.parametrize(
     ("name", "args", "text"),
     [
-        ("chebint", ([2.0],), "whether one coefficient is zero"),
+        ("chebint", ([2.0],), "depends on which coefficients are zero"),
         ("chebint", ([2.0, 1.0], 1, [1, 2]), "Too many integration constants"),
         ("chebder", ([2.0, 1.0], -1), "must be non-negative"),
         ("chebadd", ([[2.0, 1.0]], [1.0]), "not 1-d"),
@@ -118,7 +118,7 @@ def test_series_that_are_refused(name: str, args: Any, text: str) -> None:
         (
             lambda x: np.nanquantile(np.stack((x, x)), [[0.5]], axis=0, keepdims=True),
             UnsupportedError,
-            "q of two dimensions",
+            "a two-dimensional q",
         ),
         (lambda x: np.nanmean(x, dtype=int), UnsupportedError, "dtype must be inexact"),
         (lambda x: np.nanmedian(x[:0]), ShapeError, "no elements"),
@@ -136,7 +136,7 @@ def test_series_that_are_refused(name: str, args: Any, text: str) -> None:
         (lambda x: np.geomspace(x, 1.0, -1), ShapeError, "must be non-negative"),
         (lambda x: np.interp(x, x, x, period=0), ShapeError, "must be a non-zero value"),
         (lambda x: np.polydiv(x, x), UnsupportedError, "its shape depends on the data"),
-        (lambda x: np.roots(x), UnsupportedError, r"take those of p.astype\(complex\)"),
+        (lambda x: np.roots(x), UnsupportedError, r"pass p.astype\(complex\)"),
         (lambda x: np.poly(x * 1j), UnsupportedError, "coefficients of complex roots"),
         (lambda x: np.poly(x[:, None]), UnsupportedError, "characteristic polynomial"),
         (lambda x: np.polyfit(x, x, -1), ShapeError, "expected deg >= 0"),

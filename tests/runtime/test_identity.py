@@ -123,7 +123,7 @@ def test_a_captured_array_that_is_passed_is_itself() -> None:
     f = tj.function(lambda a: a * 2.0 if a is Z else a * 0.0)
     for array in (Z, Z.copy(), Z):
         np.testing.assert_array_equal(f(array), f.python(array))
-    assert "is the captured array Z" in f.explain()
+    assert "is also the captured array Z" in f.explain()
 
 
 def test_a_gradient_by_one_of_two_that_are_one_is_refused() -> None:

@@ -115,8 +115,8 @@ def test_a_recording_to_no_effect_is_told() -> None:
     assert f.cache_info()[:2] == (1, 3)
     assert f.explain().splitlines()[1:-1] == [
         (
-            "Kernel 1 was made for the first call: x f8[2,3]. It was recorded 2 times more without "
-            "need, because box[0] was 'b' and became 'c'. To avoid it: pass it as an argument, "
+            "Kernel 1 was made for the first call: x f8[2,3]. It was recorded 2 times more than "
+            "needed, because box[0] was 'b' and became 'c'. To avoid it: pass it as an argument, "
             "or hold it in a tj.Variable."
         )
     ]
@@ -130,7 +130,7 @@ def test_arrays_compared_by_content_are_told_with_the_fix() -> None:
     (line,) = [line for line in f.explain().splitlines() if "compared" in line]
     assert line == (
         "At each call the contents of weights (1.5 MB) are compared with a copy, about 0.2 ms. To "
-        "save that: tj.function(freeze=True), or make it read-only, .setflags(write=False), or "
+        "avoid this: use tj.function(freeze=True), make it read-only with .setflags(write=False), "
         "pass it as an argument, or hold it in a tj.Variable."
     )
     weights.flags.writeable = False

@@ -79,7 +79,7 @@ IMPURE: dict[str, tuple[Callable[..., Any], list[str]]] = {
         turning,
         ["the first runs `return np.", "the second `return np.", "global turns"],
     ),
-    "length": (growing, ["x = x + 1.0", "goes on where the other ends"]),
+    "length": (growing, ["x = x + 1.0", "has more steps than the other"]),
     "result": (naming, ["the first returns '", "a new identifier"]),
     "array": (bytes_of_the_system, ["return x + np.frombuffer", "random numbers"]),
     "raising": (failing_once, ["the first raises KeyError: 'first'", "the global calls"]),

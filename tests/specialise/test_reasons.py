@@ -208,8 +208,8 @@ def test_the_order_in_memory_is_told() -> None:
     f = tj.function(reshaped)
     f(SMALL.copy())
     assert f.explain(np.asfortranarray(SMALL)).startswith(
-        "No kernel takes this call, because x did not lie in C order in memory; kernel 1 has an "
-        "array that does. The function reshapes or writes to x, which depends on the order. To "
+        "No kernel takes this call, because x was not in C order in memory; kernel 1 has an "
+        "array in C order. The function reshapes or writes to x, which depends on the order. To "
         "avoid it: pass np.ascontiguousarray(x)."
     )
 
@@ -250,7 +250,7 @@ READ_AS_WRITTEN: dict[str, Reading] = {
     "full": (
         lambda x, n: x + np.full(3, n),
         (1.0, 2.0, 3.0),
-        "make it like an array, as np.full_like does",
+        "make it with the shape of an array, as in np.full_like",
     ),
 }
 

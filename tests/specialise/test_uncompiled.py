@@ -239,7 +239,7 @@ def test_explain_tells_of_it_after_the_first_call(case: Callable[[], Case]) -> N
     warned(call, 2 if case is again else 1)
     told = f.explain()
     assert "no kernel yet" not in told
-    assert "without need" in told if case is again else "a call " in told
+    assert "than needed" in told if case is again else "a call " in told
     warned(call, 4)
     if case is not again:
         assert "f has " in f.explain().splitlines()[-1]

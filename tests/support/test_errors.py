@@ -527,7 +527,7 @@ def test_an_error_says_what_where_why_and_fix() -> None:
         "float(loss) needs a value, but loss is being recorded (f8).",
         f"{head}return 2.0 * float(loss)",
         f"{' ' * len(head)}             ^^^^^^^^^^^",
-        "  Why: the value used now would be frozen into every later call.",
+        "  Why: every later call would use the value of this one.",
         f"  Fix: {NUMBERS}",
     ]
     if sys.version_info < (3, 11):

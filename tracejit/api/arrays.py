@@ -121,7 +121,7 @@ def _ndarray(
     """np.ndarray of a shape; of memory that exists it is NumPy's."""
     if recorded_argument(buffer) is not None:
         words = {"function": "np.ndarray", "problem": "buffer= is being recorded"}
-        raise fail("unsupported-call", places.here(), **words, fix="take np.reshape of it.")
+        raise fail("unsupported-call", places.here(), **words, fix="use np.reshape on the result.")
     if buffer is not None or strides is not None:
         return None
     return _full(recorder, shape, 0, dtype, order or "C")
@@ -301,7 +301,7 @@ def _vectorize(pyfunc: Any, *args: Any, **options: Any) -> Callable[..., Any]:
             return plain(*arrays, **kwargs)
         if args or options or kwargs:
             problem = "options and keyword arguments of np.vectorize are not supported"
-            fix = "call it with arrays alone."
+            fix = "call it with positional arrays only."
             words = {"function": "np.vectorize", "problem": problem, "fix": fix}
             raise fail("unsupported-call", places.here(), **words)
         spread = numpy.broadcast_arrays(*map(as_array, arrays))
@@ -326,7 +326,7 @@ def _bracket(builder: Any) -> Any:
             return kind.__getitem__(self, key)
         if type(key) is tuple and isinstance(key[0], str) and key[0] in ("r", "c"):
             words = {"function": f"{name}[{key[0]!r}, ...]", "problem": "it makes a np.matrix"}
-            raise fail("unsupported-call", places.here(), **words, fix="leave out the letter.")
+            raise fail("unsupported-call", places.here(), **words, fix="leave the letter out.")
         return bracketed(key, self.axis, self.ndmin, self.trans1d)
 
     return type(kind.__name__, (kind,), {"__getitem__": joined, "__doc__": builder.__doc__})()

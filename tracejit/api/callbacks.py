@@ -53,7 +53,7 @@ def callback(f: Callable[[Unpack[Ts]], Any], *args: Unpack[Ts], result: Any = No
     *args : arrays
         Its arguments, which may be recorded.
     result : TensorSpec or container of them, default None
-        The shapes and dtypes of what `f` returns. Without it, the return value is dropped.
+        The shapes and dtypes of the return value of `f`. Without it, the return value is dropped.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def callback(f: Callable[[Unpack[Ts]], Any], *args: Unpack[Ts], result: Any = No
     -----
     Without `result`, `f` is called after the kernel has succeeded, in the order of your program.
     With `result`, it is called in its place in the program. Outside of recorded functions it is
-    called at once. What `tj.recompute_grad` runs again calls nothing again.
+    called at once. A second run under `tj.recompute_grad` makes no call.
 
     Examples
     --------

@@ -23,6 +23,8 @@ from tracejit.trace.source import places
 from tracejit.trace.structure.trees import flatten, map_tree, paths, unflatten
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
+SAME_CARRY = "return a carry with the containers, shapes and dtypes that the body takes."
+
 
 class Carry:
     """The carry of a loop that is being recorded: its leaves and their `initial` values."""
@@ -88,7 +90,7 @@ class Carry:
 def check_structure(function: str, carry: Any, new: Any) -> None:
     """Raise ArgumentError where a step returns other containers than it took."""
     if not flatten(carry)[1].is_like(flatten(new)[1]):
-        problem = f"the carry is {kind_of(carry)} at first and another container after a step"
+        problem = f"the carry is {kind_of(carry)} at first, and another container after a step"
         raise misfit(function, problem)
 
 
@@ -121,6 +123,6 @@ def kind_of(value: Any) -> str:
     return "None" if value is None else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
-def misfit(function: str, problem: str) -> Exception:
+def misfit(function: str, problem: str, fix: str = SAME_CARRY) -> Exception:
     """The error of a loop over `function` that cannot be run."""
-    return fail("loop", places.here(), function=function, problem=problem)
+    return fail("loop", places.here(), function=function, problem=problem, fix=fix)

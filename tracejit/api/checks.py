@@ -78,8 +78,8 @@ def check_grads(
     order : int, default 2
         The highest order of derivative to check.
     modes : sequence of {"fwd", "rev"}, default ("fwd", "rev")
-        The modes to check: forward, reverse, or both. From the second order on, each is also taken
-        over the other.
+        The modes to check: forward, reverse, or both. From the second order on, they are also
+        combined.
     eps : float, default None
         The first step of the differences. None chooses it by the dtype.
     rtol : float, default None
@@ -287,7 +287,10 @@ class Check:
         lines += [f"  analytic  {_number(worst.analytic)}"]
         lines += [f"  numeric   {_number(worst.numeric)}  ({worst.by})"]
         if np.size(seeds[0]) > 1 or len(seeds) > 1:
-            lines.append("  Both are of the inner product of the result with fixed random numbers.")
+            lines.append(
+                "  Both are derivatives of the inner product of the result and fixed "
+                "random numbers."
+            )
         if count > 1:
             lines.append(f"  It is the worst of {count} elements that differ.")
         lines += [

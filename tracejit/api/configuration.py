@@ -67,8 +67,8 @@ def config(
 ) -> Configuration:
     """Set options for the whole process, or for a `with` block.
 
-    Each option is also an environment variable. A setting made here comes first, then the variable,
-    then the default. Options that are not given stay as they are.
+    Each option is also an environment variable. A setting made here overrides the variable, and the
+    variable overrides the default. Options that are not given do not change.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def config(
     convert : bool, default None
         `TRACEJIT_CONVERT`: convert functions, so that calls are recorded under any name.
     as_is : str or iterable of str, default None
-        `TRACEJIT_AS_IS`: packages whose functions run as they are written.
+        `TRACEJIT_AS_IS`: packages whose functions run without conversion.
 
     Returns
     -------

@@ -60,7 +60,7 @@ def cond(
     predicate : bool or scalar array
         The condition, which may be computed from recorded data.
     true_fun : callable
-        The side for a true predicate. It may read values from around it.
+        The side for a true predicate. It may read values from outside.
     false_fun : callable
         The side for a false predicate. It returns the same structure, shapes and dtypes as
         `true_fun`.
@@ -80,7 +80,7 @@ def cond(
 
     Notes
     -----
-    Python's `if` does the same where its sides only compute. `cond` works in code that is not
+    Python's `if` does the same if its sides only compute. `cond` works in code that is not
     converted too, and it refuses sides that differ.
 
     Under `tj.vmap`, a predicate that differs between elements computes each side for all elements
@@ -130,7 +130,7 @@ def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], R]], *operands:
     Raises
     ------
     ArgumentError
-        If the index is not an integer, there are no branches, or they return different types. A
+        If the index is not an integer, it has no branches, or they return different types. A
         TypeError.
 
     Examples
@@ -143,7 +143,7 @@ def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], R]], *operands:
     """
     branches = list(branches)
     if not branches:
-        raise _mismatch("tj.switch", "there are no branches")
+        raise _mismatch("tj.switch", "it has no branches")
     index = read_leaf(index)
     recording = _recording_of(index)
     if recording is None:
@@ -187,9 +187,9 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
     Notes
     -----
-    Python's `while` is recorded in the same way where its body only computes. Derivatives of any
-    order work. Reverse mode keeps the value at the start of each step. `tj.fori_loop` needs less
-    memory where the number of steps is known.
+    Python's `while` is recorded in the same way if its body only computes. Derivatives
+    of any order work. Reverse mode keeps the value at the start of each step. `tj.fori_loop` needs
+    less memory if the number of steps is known.
 
     Under `tj.vmap`, the loop runs until the condition is false for all elements. Elements that are
     done keep their values.
@@ -226,7 +226,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
             start = len(recording.graph.nodes)
             new = map_tree(read_leaf, body_fun(value))
         if len(recording.events) > events:
-            raise misfit(carry.function, "the body assigns a Variable")
+            problem = "the body assigns a Variable"
+            raise misfit(carry.function, problem, "return the value, and assign after the loop.")
         returned = carry.returned(value, new)
         step = Side(take_out(recording, start), values_of(returned))
         is_settled = carry.settle(returned)
@@ -237,11 +238,14 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 def _test(recording: Recording, function: Any, value: Any) -> list[Any]:
     """The condition of a loop, as a truth value alone."""
     found: Any = read_leaf(function(value))
+    fix = "return one truth value, such as np.any(test)."
     if type(found) not in TENSORS and type_of(found) is None:
-        raise misfit(name_of(function), f"the condition is {kind_of(found)}, not a truth value")
+        raise misfit(
+            name_of(function), f"the condition is {kind_of(found)}, not a truth value", fix
+        )
     found = Tensor(recording.lift(found), recording)
     if found.shape:
-        raise misfit(name_of(function), f"the condition is {found.type!r}, not a scalar")
+        raise misfit(name_of(function), f"the condition is {found.type!r}, not a scalar", fix)
     return [found if found.dtype.kind == "b" else found != 0]
 
 

@@ -127,7 +127,8 @@ def deriv(
     request = request_of("deriv", argnums, argnames, has_aux)
     if not request.single:
         problem = (
-            f"it differentiates by one argument, got argnums={argnums!r} and argnames={argnames!r}"
+            f"it differentiates with respect to one argument, got argnums={argnums!r} and "
+            f"argnames={argnames!r}"
         )
         raise fail("transform-option", places.here(), transform="tj.deriv", problem=problem)
 

@@ -29,7 +29,7 @@ def export(
     overwrite: bool = False,
     **keywords: Any,
 ) -> Path:
-    """Write `f` to a Python module that imports NumPy alone, and return its path.
+    """Write `f` to a Python module that imports only NumPy, and return its path.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ def export(
         The function. A dict {name: (f, *specs)} writes a package with one function for each name. A
         list of such tuples gives a function several kernels.
     *specs : arrays, TensorSpecs, numbers, or containers of them
-        Descriptions of the arguments of `f`. A number that is given is an argument of the module.
-        One that is left to its default becomes a constant.
+        Descriptions of the arguments of `f`. A number that is given is an argument of the module. A
+        number that is left to its default becomes a constant.
     path : str or path
         The file to write. A package is a folder.
     grad : bool, default True
-        If True, the module computes the value and the gradient. What a transform such as `tj.grad`
-        returned is exported as it is.
+        If True, the module computes the value and the gradient. The result of a transform such as
+        `tj.grad` is exported directly.
     check : bool, default True
         If True, `call` checks its arguments and raises a TypeError that names the wrong one.
     argnums : int or tuple of int, default 0
@@ -65,7 +65,7 @@ def export(
     Raises
     ------
     UnsupportedError
-        If `f` assigns Variables or attributes, writes to its arguments, or calls Python back. A
+        If `f` assigns Variables or attributes, writes to its arguments, or uses a callback. A
         TypeError.
     GradientError
         If `grad` is True and the result is not one real number. A TypeError.
@@ -74,11 +74,11 @@ def export(
 
     Notes
     -----
-    `module.call` takes the arguments of `f`. `module.misfit` returns the problem with arguments
-    that do not fit, instead of raising. `module.forward`, `backward` and `value_and_grad` are the
-    bare functions. Everything that `f` reads besides its arguments becomes part of the module,
-    which lists it. The module is imported and called once before it is put in place. `tj.load`
-    reads it back.
+    `module.call` takes the arguments of `f`. `module.misfit` returns the reason why
+    arguments do not fit, or None. `module.forward`, `backward` and `value_and_grad` are the bare
+    functions. Everything that `f` reads besides its arguments becomes part of the module, which
+    lists it. The module is imported and called once before it is put in place. `tj.load` reads it
+    back.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def export(
         except TracejitError as error:
             if error.row != "not-scalar" or source.request is not request:
                 raise
-            fix = f"export the value alone, grad=False; or {error.words['fix']}"
+            fix = f"export only the value with grad=False; or {error.words['fix']}"
             raise fail(error.row, error.where, **{**error.words, "fix": fix}) from None
 
     file = Path(path).absolute()

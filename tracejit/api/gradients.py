@@ -45,7 +45,7 @@ def grad(
     Function
         A function that returns the gradient: an array of the shape and dtype of the argument. For a
         container of arrays it is a container of gradients, and for several arguments a tuple. It is
-        zero where `f` does not depend on an element. With `has_aux` the function returns the pair
+        zero if `f` does not depend on an element. With `has_aux` the function returns the pair
         (gradient, auxiliary).
 
     Raises
@@ -80,7 +80,7 @@ def value_and_grad(
 ) -> Function[..., Any]:
     """Return a function that computes the value of `f` and its gradient together.
 
-    It fits `scipy.optimize.minimize(..., jac=True)` as it is.
+    It can be passed directly to `scipy.optimize.minimize(..., jac=True)`.
 
     Parameters
     ----------

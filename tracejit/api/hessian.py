@@ -65,8 +65,8 @@ def hessian(
 
     Notes
     -----
-    The gradient is differentiated in forward mode. It is differentiated in reverse mode where a
-    custom gradient is not linear in its cotangent.
+    The gradient is differentiated in forward mode. It is differentiated in reverse mode
+    if a custom gradient is not linear in its cotangent.
 
     With `sparse`, the pattern is read from the recorded operations, as by `jacobian`. An element
     that is computed with others in one column is taken from its row, since the matrix is symmetric.

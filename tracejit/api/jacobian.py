@@ -45,8 +45,8 @@ def jacobian(
     argnums : int or tuple of int, default 0
         The positions of the arguments to differentiate with respect to.
     mode : {"auto", "fwd", "rev"}, default "auto"
-        Forward mode goes over the elements of the arguments, reverse mode over those of the result.
-        "auto" takes whichever has fewer elements, and forward mode for a tie.
+        Forward mode goes over the elements of the arguments, and reverse mode over the elements of
+        the result. "auto" takes whichever has fewer elements, and forward mode for a tie.
     argnames : str or tuple of str, default None
         The names of the arguments. Give either names or positions.
     has_aux : bool, default False
@@ -84,7 +84,7 @@ def jacobian(
 
     With `sparse`, the pattern is read from the recorded operations: an element is in it if the
     result may depend on the argument there, for any numbers. Columns that share no row are computed
-    together, or rows where that takes fewer passes: a band takes as many as it is wide.
+    together, or rows if that takes fewer passes. A band takes one pass for each of its diagonals.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def jacrev(
 ) -> Function[..., Any]:
     """Return a function that computes the Jacobian in reverse mode.
 
-    Use it where the argument has more elements than the result.
+    Use it if the argument has more elements than the result.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def jacfwd(
 ) -> Function[..., Any]:
     """Return a function that computes the Jacobian in forward mode.
 
-    Use it where the result has more elements than the argument.
+    Use it if the result has more elements than the argument.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def scan(
     xs : array or container of arrays, default None
         The elements, taken along the first axis. Without it, each x is None.
     length : int, default None
-        The number of steps. It is needed where there is no `xs`.
+        The number of steps. It is needed if there is no `xs`.
     reverse : bool, default False
         If True, steps run from the last element to the first. Each y is stacked where its x was.
     unroll : int or bool, default 1
@@ -117,7 +117,7 @@ def scan(
         answer = f(carry, x)
         if type(answer) is not tuple or len(answer) != 2:
             problem = f"the body returns {kind_of(answer)} instead of a pair (carry, y)"
-            raise misfit(name_of(f), problem)
+            raise misfit(name_of(f), problem, "return (carry, y); y may be None.")
         return answer
 
     loop = _Loop(f, step, init, arrays, LoopRange(count, bool(reverse)))
@@ -174,7 +174,7 @@ def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any
         first, last = operator.index(lower), operator.index(upper)
     except TypeError:
         problem = f"the bounds are {kind_of(lower)} and {kind_of(upper)}, not two integers"
-        raise misfit(name_of(body), problem) from None
+        raise misfit(name_of(body), problem, "pass integers, such as x.shape[0].") from None
 
     def step(value: Any, elements: Sequence[Any], t: Any) -> tuple[Any, Any]:
         return body(t + first if first else t, value), None
@@ -291,7 +291,8 @@ class _Loop(NamedTuple):
                 new, y = self.step(carry.whole(carried), elements, t)
                 new, y = map_tree(read_leaf, new), map_tree(read_leaf, y)
             if len(recording.events) > events:
-                raise misfit(carry.function, "the body assigns a Variable or calls back")
+                problem = "the body assigns a Variable or uses tj.callback"
+                raise misfit(carry.function, problem, "return the value, and do it after the loop.")
             returned = carry.returned(carry.whole(carried), new)
             rows, stacked = flatten(y)
             kept = [Tensor(recording.lift(row), recording) for row in rows if row is not None]
@@ -319,18 +320,21 @@ def _positive(f: Any, name: str, value: Any) -> int:
     except TypeError:
         number = 0
     if number < 1:
-        raise misfit(name_of(f), f"{name} is {value!r}, not a positive number")
+        problem = f"{name} is {value!r}, not a positive number"
+        raise misfit(name_of(f), problem, "pass an integer of at least 1.")
     return number
 
 
 def _length(arrays: Sequence[Any], length: int | None, name: str) -> int:
     """The number of steps."""
     if any(not np.ndim(array) for array in arrays):
-        raise misfit(name, "xs holds a number, which has no elements")
+        raise misfit(name, "xs holds a number, which has no elements", "pass arrays.")
     sizes = {int(np.shape(array)[0]) for array in arrays}
     if length is not None:
         sizes.add(operator.index(length))
     if len(sizes) != 1:
         problem = f"xs and length say {sorted(sizes)} steps" if sizes else "neither xs nor length"
-        raise misfit(name, problem + (" is given" if not sizes else ""))
+        raise misfit(
+            name, problem + (" is given" if not sizes else ""), "pass xs of one length, or length=."
+        )
     return sizes.pop()

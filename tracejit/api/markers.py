@@ -258,12 +258,12 @@ def recompute_grad(f: Any) -> Any:
     Raises
     ------
     RecomputeError
-        If the second run of `f` does something else than the first. Only eager tapes run `f` again;
+        If the second run of `f` differs from the first. Only eager tapes run `f` again;
         recorded functions run its statements. A RuntimeError.
 
     Notes
     -----
-    Arguments, Variables and all that `f` closes over have their gradients. The second run sees the
+    Arguments, Variables and everything that `f` closes over have gradients. The second run sees the
     Variables and the random numbers of the first, and makes no assignment twice.
 
     Examples

@@ -90,7 +90,7 @@ def default_rng(seed: Any = None) -> Generator:
     -------
     Generator
         NumPy's generator, with the same methods and the same numbers. Inside a recorded function it
-        is made anew at each call. One from a BitGenerator goes on.
+        is made again at each call. A generator from a BitGenerator continues.
 
     Raises
     ------

@@ -170,7 +170,7 @@ def primitive(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 @places.at_the_users_line
 def primitive(f: Any = None, *, result: Any = None) -> Any:
-    """Make a function one operation, which runs as it is and is never looked into.
+    """Make a function one operation. tracejit calls it and does not look inside.
 
     It may be anything: compiled code, a solver, a loop over elements, a call of another library.
 
@@ -178,7 +178,7 @@ def primitive(f: Any = None, *, result: Any = None) -> Any:
     ----------
     f : callable, default None
         The function. It is called with plain arrays and must be pure: tracejit may call it again,
-        once for calls with equal arguments, or not at all where nothing needs its result.
+        once for calls with equal arguments, or not at all if nothing needs its result.
     result : TensorSpec or container of them, default None
         The shapes and dtypes of the result. Without it, `f` is called once with ones to find out.
 

@@ -176,7 +176,7 @@ def linearize(
     -----
     `push` keeps copies of the arguments and of the values it needs, so later writes to your arrays
     change nothing. It computes the values again in three cases: under a tape, inside a recorded
-    function, and where a gradient rule has side effects.
+    function, and if a gradient rule has side effects.
 
     Examples
     --------
@@ -337,10 +337,10 @@ def vjp(f: Callable[[Unpack[Ts]], Any], *primals: Unpack[Ts], has_aux: bool = Fa
 
     Notes
     -----
-    A result that is not floating has no cotangent: pass None for it. The pullback keeps copies of
-    the arguments and of the values it needs, so later writes to your arrays change nothing. It
-    computes the values again in three cases: under a tape, inside a recorded function, and where a
-    gradient rule has side effects.
+    A result that is not floating has no cotangent: pass None for it. The pullback keeps
+    copies of the arguments and of the values it needs, so later writes to your arrays change
+    nothing. It computes the values again in three cases: under a tape, inside a recorded function,
+    and if a gradient rule has side effects.
 
     Examples
     --------
@@ -410,8 +410,8 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
 
     Notes
     -----
-    The gradient is differentiated in forward mode. It is differentiated in reverse mode where a
-    custom gradient is not linear in its cotangent.
+    The gradient is differentiated in forward mode. It is differentiated in reverse mode
+    if a custom gradient is not linear in its cotangent.
 
     Examples
     --------

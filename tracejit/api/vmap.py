@@ -144,7 +144,7 @@ def _out(leaf: Any, axis: int | None, batch: Batch) -> Any:
     """A result with the batch along `axis`."""
     if axis is None:
         if not _is_fixed(leaf) and batch.whole(leaf) is not None:
-            problem = "a result with out_axes=None differs between the elements"
+            problem = "a result with out_axes=None is different for each element"
             raise fail("batch", places.here(), problem=problem)
         return leaf
     with batch.recording.at(NOWHERE):

@@ -99,9 +99,10 @@ def grad(fun: Callable[..., Any], argnum: Argnum = 0) -> Function[..., Any]:
 
     Notes
     -----
-    The gradient with respect to a complex z is df/d(Re z) - i df/d(Im z), as in autograd. `tj.grad`
-    returns the conjugate. The function is recorded at the first call. One made of the same code
-    takes over the kernels, such as a method of another object, where what it reads is the same.
+    The gradient with respect to a complex z is df/d(Re z) - i df/d(Im z), as in
+    autograd. `tj.grad` returns the conjugate. The function is recorded at the first call. Another
+    function with the same code, such as a method of another object, uses the same kernels if it
+    reads the same values.
 
     Examples
     --------
@@ -289,7 +290,7 @@ def holomorphic_grad(fun: Callable[..., Any], argnum: Argnum = 0) -> Function[..
 
 
 def deriv(fun: Callable[..., Any], argnum: int = 0) -> Function[..., Any]:
-    """Return a function that computes the derivative of `fun` along ones, in forward mode.
+    """Return a function that computes the derivative along a direction of ones, in forward mode.
 
     Parameters
     ----------
@@ -451,7 +452,7 @@ def make_jvp(fun: Callable[..., Any], argnum: Argnum = 0) -> Callable[..., Any]:
     Returns
     -------
     callable
-        A function that returns a function of a tangent. That returns the pair (value, tangent of
+        A function that returns a function of a tangent, which returns the pair (value, tangent of
         the value).
 
     Raises
@@ -485,7 +486,7 @@ def make_jvp_reversemode(fun: Callable[..., Any], argnum: Argnum = 0) -> Callabl
     Returns
     -------
     callable
-        A function that returns a function of a tangent, which returns that of the value.
+        A function that returns a function of a tangent, which returns the tangent of the value.
 
     Raises
     ------

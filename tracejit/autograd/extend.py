@@ -176,9 +176,11 @@ def _is_operation(fun: Any) -> bool:
     autograd."""
     if type(fun) is not FunctionType:
         return True
-    told = f"{_name(fun)} is no primitive: it is followed, and its rule has no effect."
+    told = f"{_name(fun)} is not a primitive: its code is recorded, and its rule has no effect."
     warnings.warn(
-        f"{told} To give it a rule, make it one: @primitive.", TracejitWarning, places.user_depth()
+        f"{told} To give it a rule, decorate it with @primitive.",
+        TracejitWarning,
+        places.user_depth(),
     )
     return False
 

@@ -83,7 +83,7 @@ class Folder:
             if not stat.S_ISREG(status.st_mode):
                 problem = "it is not a plain file"
             elif problem is None and status.st_size > most:
-                problem = f"it takes {status.st_size} bytes, and may take {most}"
+                problem = f"it takes {status.st_size} bytes, and at most {most} are allowed"
             if problem is not None:
                 raise OSError(problem)
             return _bytes_of(descriptor, status.st_size), status

@@ -118,7 +118,7 @@ def verify_constants(text: str, npz: bytes | None) -> str | None:
     """The same of the constants alone."""
     found = _split(text)[1]
     if found is None or found[2] is None:
-        return None if npz is None else "it was written without constants, but there are some"
+        return None if npz is None else "it was written without constants, but has some now"
     if npz is None:
         return "its constants (the .npz beside it) are missing"
     if len(npz) == int(found[3]) and _sha256(npz) == found[2]:

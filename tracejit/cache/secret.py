@@ -53,5 +53,5 @@ def _known_to_others(status: os.stat_result, descriptor: int) -> str | None:
     problem = distrust(status, descriptor)
     if problem is None and os.name == "posix" and status.st_mode & 0o077:
         mode = stat.S_IMODE(status.st_mode)
-        problem = f"others can read it (mode {mode:o}; delete it, kernels are made again)"
+        problem = f"others can read it (mode {mode:o}; if you delete it, kernels are made again)"
     return problem

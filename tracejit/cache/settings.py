@@ -61,8 +61,8 @@ def location() -> CacheLocation:
     if not setting("cache_relative"):
         return CacheLocation(
             None,
-            f"{named} is relative, and a folder that came with other files may "
-            f"bring kernels of its own. Give an absolute path, or set TRACEJIT_CACHE_RELATIVE=1.",
+            f"{named} is relative, and a folder that came with other files may hold kernels of "
+            f"somebody else. Give an absolute path, or set TRACEJIT_CACHE_RELATIVE=1.",
         )
     try:
         return CacheLocation(path.absolute(), None)

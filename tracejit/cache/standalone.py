@@ -24,8 +24,11 @@ SUFFIXES = (".npz", ".pyi", ".py")
 """The files of an exported module, in the order in which they are put in place."""
 
 _FIX = "save it again with kernel.save(path), or import it as an ordinary Python module."
-_FIX_DISTRUST = "read it, as loading it runs it; then tj.load(path, trust=True), or make it yours."
-_FIX_SENT = "send it again: pickle the kernel anew."
+_FIX_DISTRUST = (
+    "read it, because tj.load runs it; then write tj.load(path, trust=True), or make "
+    "the file yours."
+)
+_FIX_SENT = "pickle the kernel again, and send that."
 
 
 def load_file(path: str | os.PathLike[str], trust: bool = False) -> ModuleType:
@@ -146,7 +149,7 @@ def _problem_of_old(folder: Folder, name: str, overwrite: bool) -> str | None:
     except UnicodeDecodeError:
         return "tracejit did not write it"
     except Unusable as error:
-        return f"the module that it belongs to is not what tracejit wrote ({error.problem})"
+        return f"the module that it belongs to is not as tracejit wrote it ({error.problem})"
 
 
 def _second_name(folder: Folder, name: str) -> str | None:

@@ -42,7 +42,10 @@ from tracejit.cache.settings import CacheWarning as CacheWarning
 from tracejit.cache.settings import size_limit, warn_once
 from tracejit.support.errors import KernelError, TracejitError
 
-_FIX = "call the function: it is made again. To keep an edited one, copy and import the copy."
+_FIX = (
+    "call the function, which makes it again. To keep an edited kernel, copy the file and "
+    "import the copy."
+)
 _LONGEST_MARK = 80
 
 
@@ -230,7 +233,7 @@ class Store:
             is_older = made is None or status.st_mtime < made.st_mtime
         except OSError as error:
             raise Unusable(f"its mark: {words(error)}") from error
-        problem = "it does not carry the mark of this cache, so somebody else's tracejit wrote it"
+        problem = "it does not have the mark of this cache, so another user's tracejit wrote it"
         raise Unmarked(problem, missing=is_older)
 
     def _entry(self, folder: Folder, name: str) -> StoredKernel:

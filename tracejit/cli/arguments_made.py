@@ -65,7 +65,7 @@ def attempts(
             is_found = True
             yield words, drawn
         else:
-            problem = "it answers inf or nan"
+            problem = "it returns inf or nan"
     if not is_found:
         raise Refusal(
             f"no random arguments were found for {kernel.name} ({problem}). Give arguments: "
@@ -83,7 +83,7 @@ def _type_of(name: str, text: str, sizes: Mapping[str, int]) -> ArrayType:
     """The type of an argument, with a size for each dimension that may have any."""
     if text == "handle":
         raise Refusal(
-            f"{name} is not an array, so none can be drawn at random; give --arguments", 1
+            f"{name} is not an array, so it cannot be drawn at random; give --arguments", 1
         )
     shape = text.partition("[")[2]
     known: Any = {name: size_of(name, sizes) for name in _NAME.findall(shape)}

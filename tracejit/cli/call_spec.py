@@ -71,16 +71,16 @@ def parsed(texts: Sequence[str]) -> Given:
             raise MemoryError
         call = ast.parse(f"f({written})", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise Refusal(_explained(text, "it does not read as the arguments of a call.")) from None
+        raise Refusal(_explained(text, "it cannot be read as the arguments of a call.")) from None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise Refusal(_explained(text, "it does not read as the arguments of a call."))
+        raise Refusal(_explained(text, "it cannot be read as the arguments of a call."))
     try:
         args = tuple(map(_value, call.args))
         given = {each.arg: _value(each.value) for each in call.keywords if each.arg}
     except ValueError as error:
         raise Refusal(_explained(text, str(error))) from None
     if len(given) < len(call.keywords):
-        raise Refusal(_explained(text, "it gives no name, or one twice."))
+        raise Refusal(_explained(text, "it has an argument without a name, or a name twice."))
     return Given(args, given)
 
 
@@ -141,9 +141,9 @@ def _dtype(name: str) -> np.dtype[Any]:
     try:
         found = np.dtype(name)
     except (TypeError, DeprecationWarning):
-        raise ValueError(f"{name} is not a type of NumPy's. {nearest(name, DTYPES)}") from None
+        raise ValueError(f"{name} is not a NumPy dtype. {nearest(name, DTYPES)}") from None
     if found.kind not in "biufc":
-        raise ValueError(f"{name} is not a type of numbers. {nearest(name, DTYPES)}")
+        raise ValueError(f"{name} is not a dtype of numbers. {nearest(name, DTYPES)}")
     return found
 
 
@@ -188,9 +188,9 @@ def given_for(f: Function[..., Any], texts: Sequence[str] | None, command: str) 
     if not _needed(f):
         return Given((), {})
     raise Refusal(
-        f"{f.name} has arguments, and nobody knows their shapes. {_shown(f, command)}\n"
+        f"{f.name} has arguments, and their shapes are not known. {_shown(f, command)}\n"
         "with the shapes that you call it with. f8[10,3] is a float64 array of that shape, f8[n,3] "
-        'one with any number of rows, f8 a number, {"w": f8[3]} a dict.'
+        'has any number of rows, f8 is a number, {"w": f8[3]} a dict.'
     )
 
 
@@ -207,7 +207,7 @@ def _needed(f: Function[..., Any]) -> list[str]:
 def _shown(f: Function[..., Any], command: str) -> str:
     """A command with a description of the arguments of `f`."""
     if _needed(f)[:1] == ["self"]:
-        return "It is a method: name it by an object of the class, as MODULE:OBJECT.METHOD."
+        return "It is a method: name it through an object of the class, as in MODULE:OBJECT.METHOD."
     words = ", ".join(f"{name}=f8[10,3]" for name in _needed(f)) or "x=f8[10,3]"
     return f'Describe them:\n  tracejit {command} --spec "{words}"'
 

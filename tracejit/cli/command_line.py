@@ -14,7 +14,7 @@ Run: TypeAlias = Callable[[argparse.Namespace], int]
 
 EXIT_CODES = """exit codes:
   0    all is well
-  1    something is not: a damaged file, a difference, a wrong gradient, an error in your code
+  1    something is wrong: a damaged file, a difference, a wrong gradient, an error in your code
   2    the request makes no sense: an unknown name, a missing argument
   130  interrupted by Ctrl-C"""
 

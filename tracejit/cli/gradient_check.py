@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
         "tracejit check loss.py --arguments data.npz --json\n"
         "tracejit check kernels/    all of a package",
     )
-    check.add_argument("file", metavar="FILE", help="what export or kernel.save wrote")
+    check.add_argument("file", metavar="FILE", help="a module that export or kernel.save wrote")
     check.add_argument(
         "--size", action="append", default=[], metavar="NAME=N", help="a free dimension: n=1000"
     )
@@ -69,7 +69,8 @@ def _check(arguments: argparse.Namespace) -> int:
         file, _, name = arguments.file.rpartition(":")
         raise Refusal(
             f"check takes a generated module, and {name} is a function of yours: compare its "
-            f"derivatives by tj.check_grads, or write its module by `tracejit export {file}:{name}`"
+            f"derivatives with tj.check_grads, or write its module with `tracejit export "
+            f"{file}:{name}`"
         )
     if not path.is_dir():
         found = [_checked(path, arguments)]
@@ -215,7 +216,7 @@ def _compared(kernel: Kernel, given: Sequence[Any], most: int) -> dict[str, Comp
             demand = {2: 1e-2, 4: 1e-3}.get(rough, 1e-6)
             scale = float(np.max(np.abs(gradient), initial=0.0))
             if not np.allclose(gradient, other, rtol=demand, atol=demand * scale, equal_nan=True):
-                told = told or "backward and value_and_grad answer different gradients"
+                told = told or "backward and value_and_grad return different gradients"
             answer[name] = Compared(len(indices), len(wrong) or int(bool(told)), told)
     return answer
 
@@ -223,7 +224,7 @@ def _compared(kernel: Kernel, given: Sequence[Any], most: int) -> dict[str, Comp
 def _told(name: str, worst: Any) -> str:
     place = f"[{', '.join(map(str, worst.at))}]" if worst.at else ""
     numbers = [value.real if not value.imag else value for value in (worst.analytic, worst.numeric)]
-    return f"{name}{place} is {numbers[0]:.6g}, by differences {numbers[1]:.6g}"
+    return f"{name}{place} is {numbers[0]:.6g}, and by finite differences {numbers[1]:.6g}"
 
 
 def _tuple(value: Any, count: int) -> tuple[Any, ...]:

@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
     commands.command(
         "doctor",
         _doctor,
-        "show versions, BLAS, settings and the health of the cache; 1 if not good",
+        "show versions, BLAS, settings and the health of the cache; 1 if something is wrong",
         "tracejit doctor\ntracejit doctor --json",
     )
 
@@ -62,7 +62,7 @@ def _settings(problems: list[str]) -> Iterator[tuple[str, str]]:
     there = [f"{name}={os.environ[name]}" for name in [*sorted(known), *others]]
     yield "environment", ", ".join(there) or "nothing set"
     for name, hint in unknown_variables().items():
-        problems.append(f"{name} is no setting of tracejit. {hint}")
+        problems.append(f"{name} is not a setting of tracejit. {hint}")
     problems += [row["problem"] for row in _values().values() if row["problem"]]
     try:
         yield "threads", f"{default_threads()} for tiles, of {processors()} processors"

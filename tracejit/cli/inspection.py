@@ -69,7 +69,7 @@ def add(commands: Any) -> None:
     explain = commands.command(
         "explain",
         _explain,
-        "explain why a function has its kernels, and what they check and cost",
+        "explain why each kernel of a function was made, what it checks and what that costs",
         'tracejit explain train:loss --spec "w=f8[3], x=f8[10,3]"\n'
         "tracejit explain train.py:loss    kernels that importing train.py makes",
     )
@@ -79,7 +79,7 @@ def add(commands: Any) -> None:
 
 def _show(arguments: argparse.Namespace) -> int:
     if arguments.html and len(arguments.targets) > 1:
-        raise Refusal("--html writes the page of one function: give one")
+        raise Refusal("--html writes the page of one function: name one")
     shown = [
         _shown_function(word, arguments) if is_target(word) else _shown_stored(word, arguments)
         for word in arguments.targets
@@ -95,7 +95,10 @@ def _shown_stored(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
     name = find(there, word)
     for option in ("graph", "profile", "html", "readable"):
         if getattr(arguments, option):
-            problem = f"--{option} needs a function: the cache holds text. Give MODULE:FUNCTION."
+            problem = (
+                f"--{option} needs a function, because the cache holds only text. Give "
+                f"MODULE:FUNCTION."
+            )
             raise Refusal(problem)
     source = there.read(name)
     if not arguments.json:
@@ -206,7 +209,7 @@ def record(f: Function[..., Any], given: Given) -> None:
             f.kernel(*drawn.args, **drawn.kwargs)
         except TracejitError:
             raise error from None
-        complain(f"{f.name} goes by values: this is the branch that random arrays take")
+        complain(f"{f.name} branches on values: this is the branch that random arrays take")
 
 
 def user_code(f: Function[..., Any]) -> UserCode | None:

@@ -37,15 +37,15 @@ def add(commands: Any) -> None:
     )
     ls.add_argument("name", metavar="NAME", nargs="?", help=f"{KEY_HELP}; * stands for anything")
     ls.add_argument("--damaged", action="store_true", help="only kernels that do not run")
-    ls.add_argument("--larger", type=amount, metavar="SIZE", help="only those of more than SIZE")
-    ls.add_argument("--older", type=days, metavar="DAYS", help="only those not used for DAYS")
-    ls.add_argument("--newer", type=days, metavar="DAYS", help="only those used within DAYS")
-    ls.add_argument("--sort", choices=ORDERS, default="name", help="what comes first (name)")
+    ls.add_argument("--larger", type=amount, metavar="SIZE", help="only kernels larger than SIZE")
+    ls.add_argument("--older", type=days, metavar="DAYS", help="only kernels not used for DAYS")
+    ls.add_argument("--newer", type=days, metavar="DAYS", help="only kernels used within DAYS")
+    ls.add_argument("--sort", choices=ORDERS, default="name", help="the order of the list (name)")
     commands.command("path", _path, "print where the cache is", "cd $(tracejit path)")
     verify = commands.command(
         "verify",
         _verify,
-        "check that kernels are what tracejit wrote; 1 if not",
+        "check that kernels are as tracejit wrote them; 1 if not",
         "tracejit verify\ntracejit verify loss\ntracejit verify 3f9a1c07",
     )
     verify.add_argument(
@@ -54,11 +54,11 @@ def add(commands: Any) -> None:
     prune = commands.command(
         "prune",
         _prune,
-        "delete kernels by age or size, and what interrupted processes left",
+        "delete kernels by age or size, and files of interrupted processes",
         "tracejit prune --max-age 30\ntracejit prune --max-bytes 100M\ntracejit prune",
     )
     prune.add_argument(
-        "--max-bytes", type=amount, metavar="SIZE", help="keep those last used, up to SIZE"
+        "--max-bytes", type=amount, metavar="SIZE", help="keep the last used kernels, up to SIZE"
     )
     prune.add_argument("--max-age", type=days, metavar="DAYS", help="delete what is unused")
 
@@ -208,7 +208,7 @@ def find(there: Store, wanted: str) -> str:
     times = {entry.name: entry.mtime for entry in there.entries()}
     newest = max(found, key=lambda name: times.get(name, 0.0))
     others = ", ".join(name for name in found if name != newest)
-    complain(f"{wanted} has {kernels(len(found))}; this is {newest}. The others: {others}")
+    complain(f"{wanted} has {kernels(len(found))}; this is {newest}. Other kernels: {others}")
     return newest
 
 
@@ -219,7 +219,7 @@ def _unknown(wanted: str, there: Store) -> Refusal:
         hint = f" To see a function, name it: {wanted}:FUNCTION."
     elif "." in wanted:
         hint = f" To see a function, write {':'.join(wanted.rsplit('.', 1))}."
-    return Refusal(f"no kernel in {there.path} is called {wanted!r} or has such a key.{hint}")
+    return Refusal(f"no kernel in {there.path} is called {wanted!r} or has a key like this.{hint}")
 
 
 def damage(there: Store, entry: StoredKernel) -> str:

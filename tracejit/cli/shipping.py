@@ -16,7 +16,7 @@ def add(commands: Any) -> None:
     command = commands.command(
         "export",
         _export,
-        "write a function and its gradient as a module that imports numpy alone",
+        "write a function and its gradient as a module that imports only numpy",
         'tracejit export train:loss --spec "w=f8[3], x=f8[n,3]" -o kernels/loss.py\n'
         'tracejit export train.py:predict --spec "x=f4[n,64]" -o predict.py --no-grad',
     )

@@ -38,7 +38,9 @@ def load_target(word: str) -> Function[..., Any]:
     where, _, name = word.rpartition(":")
     is_file = where.endswith(".py")
     if not name or not (is_file or all(map(str.isidentifier, where.split(".")))):
-        raise Refusal(f"{word!r} does not name a function. Write MODULE:FUNCTION, as train:loss.")
+        raise Refusal(
+            f"{word!r} does not name a function. Write MODULE:FUNCTION, such as train:loss."
+        )
     module = _module(where)
     found: Any = module
     for part in name.split("."):

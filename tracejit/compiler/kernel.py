@@ -191,8 +191,8 @@ class Kernel:
     def checked(self, results_only: bool = False) -> Kernel:
         """Return a copy of this kernel that stops at the first nan or infinity.
 
-        The copy raises an error where a value that is not finite is computed from finite numbers.
-        Otherwise it returns the same bits. `tj.debug_nans` checks all kernels.
+        The copy raises an error if finite numbers give a value that is not finite. Otherwise it
+        returns the same bits. `tj.debug_nans` checks all kernels.
 
         Parameters
         ----------
@@ -244,7 +244,8 @@ class Kernel:
 
         Notes
         -----
-        Tiles run one after the other on one thread. A callback is called as often as the kernel.
+        Tiles run one after the other on one thread. A callback is called at each call
+        of the kernel.
 
         Examples
         --------
@@ -288,7 +289,7 @@ class Kernel:
         return "value_and_grad" if "gradient" in self.signature else "forward"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the kernel to `path`, as a module that imports NumPy alone.
+        """Write the kernel to `path`, as a module that imports only NumPy.
 
         Large constants are written beside it (`.npz`). `tj.load` reads it back.
 
@@ -357,7 +358,7 @@ class Kernel:
     def _gradient_part(self, part: str) -> Any:
         if part not in self.signature:
             raise AttributeError(
-                f"{self.name} computes the value alone; tj.value_and_grad(f).kernel(...) has "
+                f"{self.name} computes only the value; tj.value_and_grad(f).kernel(...) has "
                 f"backward, value_and_grad and residuals()"
             )
         return self.signature[part]

@@ -32,7 +32,7 @@ class Reason(NamedTuple):
 
 MARKED = Reason("it is marked with as_is", "Remove the mark")
 SET = Reason("the setting as_is names its package", "Take the package out of the setting")
-LIBRARY = Reason("it is part of Python, NumPy or tracejit", "Write what it does in a function")
+LIBRARY = Reason("it is part of Python, NumPy or tracejit", "Write its computation in a function")
 
 Marked = TypeVar("Marked")
 _WRAPPERS = (classmethod, staticmethod, property, cached_property)
@@ -42,12 +42,12 @@ _modules: set[str] = set()
 
 
 def as_is(marked: Marked) -> Marked:
-    """Let a function run as it is written, without conversion.
+    """Let a function run without conversion.
 
     Parameters
     ----------
     marked : function, class, module or str
-        A function, or a class for its methods. A module, or the name of a package, stands for all
+        A function, or a class for its methods. A module, or the name of a package, is for all
         functions in it.
 
     Returns
@@ -62,10 +62,10 @@ def as_is(marked: Marked) -> Marked:
 
     Notes
     -----
-    Code that is not converted is recorded where NumPy hands its calls to recorded arrays, and
-    refused elsewhere: `np.zeros(3)` cannot be filled there, `np.zeros_like(x)` can. `explain()`
-    names each function that ran as it is written. The setting `as_is` names packages without any
-    change of code. Kernels that exist are not made again.
+    In code that is not converted, a call is recorded if NumPy hands it to a recorded
+    array: `np.zeros_like(x)` can be filled with recorded values, and `np.zeros(3)` cannot.
+    `explain()` names each function that ran without conversion. The setting `as_is` names packages
+    without any change of code. Existing kernels are kept.
 
     Examples
     --------

@@ -49,15 +49,13 @@ MOST_ENDS = 60
 """Lines that are tried as the end of a function whose strings hold lines without indentation."""
 
 
-NO_SOURCE = Reason(
-    "its source is not to be found", "Define it in a file that is there when it runs"
-)
+NO_SOURCE = Reason("its source cannot be found", "Define it in a file that is there when it runs")
 UNREADABLE = Reason(
     "its lines cannot be read apart from the rest of its file",
     "Begin its definition on a line of its own",
 )
 ANOTHER = Reason(
-    "the code that runs is not what its file says: the file was edited after import, or an import "
+    "the code that runs differs from its file: the file was edited after import, or an import "
     "hook rewrote it",
     "Import its module again, without the hook",
 )

@@ -36,7 +36,7 @@ __all__ = ["SplitFunction", "function", "grad", "hvp", "jvp", "value_and_grad"]
 def function(
     f: Callable[..., Any], *, compute: bool = True, memory_budget: int | None = None
 ) -> SplitFunction:
-    """Return `f` for Dask arrays that are cut along their rows.
+    """Return `f` for Dask arrays that are split along their rows.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ def function(
     Returns
     -------
     SplitFunction
-        A function that takes Dask arrays beside NumPy arrays.
+        A function that takes Dask arrays and NumPy arrays.
 
     Raises
     ------
     UnsupportedError
-        If an operation needs rows of several blocks at once. The call raises it, as the ones below.
-        A TypeError.
+        If an operation needs rows of several blocks at once. The call raises it, and the errors
+        below. A TypeError.
     ArgumentError
         If the Dask arguments do not have the same rows in the same blocks. A TypeError.
     BlockError
@@ -67,9 +67,9 @@ def function(
 
     Notes
     -----
-    Rows are the axis that is in blocks, or axis 0 where there is one block. All blocks share NumPy
-    arguments, and Dask arrays of one block that have other rows. The bits of the result depend on
-    the blocks alone, and not on the scheduler or the workers.
+    The rows are the axis that is split into blocks, or axis 0 if there is one block.
+    All blocks share NumPy arguments, and Dask arrays of one block with another number of rows. The
+    bits of the result depend only on the blocks, and not on the scheduler or the workers.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def value_and_grad(
 ) -> SplitFunction:
     """Return a function that computes the value of `f` and its gradient on Dask arrays.
 
-    It fits `scipy.optimize.minimize(..., jac=True)` as it is.
+    It can be passed directly to `scipy.optimize.minimize(..., jac=True)`.
 
     Parameters
     ----------

@@ -72,8 +72,8 @@ def _check(function: str, name: str, array: Any) -> None:
         _refuse(function, f"{name} has dtype {array.dtype}", "convert it with .astype(...).")
     axes = [axis for axis, sizes in enumerate(array.chunks) if len(sizes) > 1]
     if len(axes) > 1:
-        words = f"{name} is cut along the axes {', '.join(map(str, axes))}"
-        _refuse(function, words, f"cut it along one: {name}.rechunk({{{axes[1]}: -1}}).")
+        words = f"{name} is split along the axes {', '.join(map(str, axes))}"
+        _refuse(function, words, f"split it along one axis: {name}.rechunk({{{axes[1]}: -1}}).")
 
 
 def _check_same(
@@ -87,16 +87,16 @@ def _check_same(
     """Refuse an array that has other blocks along its axis than the first one."""
     if sum(sizes) != sum(rows):
         words = f"{first} has {sum(rows)} rows, {name} has {sum(sizes)}"
-        _refuse(function, words, "pass arrays of the same rows.")
+        _refuse(function, words, "pass arrays with the same rows.")
     if sizes != rows:
-        words = f"the rows of {first} and {name} are in other blocks"
+        words = f"{first} and {name} have their rows in different blocks"
         chunks = f"{first}.chunks[0]" if not axis else f"the blocks of {first}"
         _refuse(function, words, f"rechunk one: {name}.rechunk({{{axis}: {chunks}}}).")
 
 
 def refuse_tensor(function: str, name: str) -> NoReturn:
     """Refuse a Tensor beside Dask arrays: a tape or a transform would lose its derivative."""
-    words = f"{name} is a Tensor, and no tape or transform sees what is computed of Dask arrays"
+    words = f"{name} is a Tensor, but tapes and transforms do not see computations on Dask arrays"
     _refuse(function, words, f"use tracejit.dask.value_and_grad, or pass {name}.numpy().")
 
 

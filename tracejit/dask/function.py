@@ -58,11 +58,11 @@ class _Known(NamedTuple):
 
 
 class SplitFunction:
-    """A function that takes Dask arrays, split along their rows, beside NumPy arrays.
+    """A function that takes NumPy arrays, and Dask arrays that are split along their rows.
 
-    `tracejit.dask.function` and its gradients return one. A call returns NumPy arrays where the
-    result is the same for all blocks, and Dask arrays where it is split. With `compute=False`
-    nothing is computed, and the call returns `Delayed` values and Dask arrays.
+    `tracejit.dask.function` and its gradients return one. A call returns a NumPy array if the
+    result is the same for all blocks, and a Dask array if it is split. With `compute=False` nothing
+    is computed, and the call returns `Delayed` values and Dask arrays.
 
     Examples
     --------

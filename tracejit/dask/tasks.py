@@ -127,7 +127,7 @@ class StageTask(NamedTuple):
             None,
             function=self.function,
             block=str(place),
-            problem=f"{block.name} is {kind} there, and Dask was told {block.dtype} {shape}",
+            problem=f"{block.name} is {kind} there, but Dask expects {block.dtype} {shape}",
             fix="tell Dask the dtype and the chunks that the blocks have.",
         )
 

@@ -11,7 +11,7 @@ UNITS = ((1.0, "s "), (1e-3, "ms"), (1e-6, "us"))
 class ProfiledLine(NamedTuple):
     """One line of your code in a profile.
 
-    The numbers are those of one call. They include what backward does for the line.
+    The numbers are for one call. They include the backward part of the line.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Profile(NamedTuple):
     total : float
         The seconds of all lines together.
     overhead : float
-        The seconds that measuring took. They are subtracted already.
+        The seconds that measuring took. They are already subtracted.
 
     Examples
     --------

@@ -44,13 +44,13 @@ def gradients(
     ys : Tensor or sequence of them
         The results to differentiate.
     xs : Tensor, Variable, or sequence of them
-        What to differentiate with respect to.
+        The values to differentiate with respect to.
     grad_ys : sequence of arrays, default None
         The cotangents of `ys`. None is ones.
     stop_gradients : Tensor or sequence of them, default None
         Tensors to treat as constants, which turns total derivatives into partial ones.
     unconnected_gradients : UnconnectedGradients or str, default UnconnectedGradients.NONE
-        The gradient of an x on which no y depends: "none" or "zero".
+        The gradient of an x that no y depends on: "none" or "zero".
 
     Returns
     -------

@@ -114,7 +114,7 @@ class GradientTape:
 
     @places.at_the_users_line
     def watch(self, tensor: Any) -> None:
-        """Record what is computed from `tensor` from now on.
+        """Record operations on `tensor` from now on.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class GradientTape:
             else:
                 raise fail("watch", places.here(), got=a(type(leaf).__name__))
             if not leaf.type.is_inexact:
-                text = f"a watched Tensor should be floating or complex, got {leaf.dtype}"
+                text = f"a watched Tensor must be floating or complex, got {leaf.dtype}"
                 warnings.warn(text, stacklevel=3)
 
     @contextmanager
@@ -325,16 +325,16 @@ class GradientTape:
         target : Tensor or container of them
             The results to differentiate.
         sources : Tensor, Variable, or container of them
-            What to differentiate with respect to.
+            The values to differentiate with respect to.
         output_gradients : array or container of them, default None
             The cotangents of the targets, in their structure and shapes. None is ones.
         unconnected_gradients : UnconnectedGradients or str, default UnconnectedGradients.NONE
-            The gradient of a source on which no target depends: "none" or "zero".
+            The gradient of a source that no target depends on: "none" or "zero".
 
         Returns
         -------
         Tensor, None, or container of them
-            The gradients, in the structure of `sources`. None where no target depends on a source.
+            The gradients, in the structure of `sources`. None if no target depends on a source.
 
         Raises
         ------
@@ -406,9 +406,9 @@ class GradientTape:
         target : Tensor
             The result to differentiate, of any shape.
         sources : Tensor, Variable, or container of them
-            What to differentiate with respect to.
+            The values to differentiate with respect to.
         unconnected_gradients : UnconnectedGradients or str, default UnconnectedGradients.NONE
-            The Jacobian of a source on which the target does not depend: "none" or "zero".
+            The Jacobian of a source that the target does not depend on: "none" or "zero".
 
         Returns
         -------
@@ -479,7 +479,7 @@ class GradientTape:
         target : Tensor
             The result to differentiate, with rows along its first axis.
         source : Tensor or Variable
-            What to differentiate with respect to, with as many rows.
+            The value to differentiate with respect to, with the same number of rows.
         unconnected_gradients : UnconnectedGradients or str, default UnconnectedGradients.NONE
             The Jacobian if the target does not depend on the source: "none" or "zero".
 

@@ -33,7 +33,7 @@ Differentiate = Callable[
 
 
 class UnconnectedGradients(enum.Enum):
-    """The gradient of a source on which the target does not depend: None or zeros.
+    """The gradient of a source that the target does not depend on: None or zeros.
 
     The strings "none" and "zero" mean the same.
 
@@ -84,7 +84,7 @@ def leaves_of(given: Any, argument: str, call: str) -> tuple[list[Any], Structur
     for leaf, is_source in zip(leaves, varies, strict=True):
         if is_source or (any(varies) and argument not in ("target", "ys") and stays(leaf)):
             continue
-        fix = "name the argument or the result of a computation on the tape."
+        fix = "pass an argument, or the result of a computation on the tape."
         if type_of(leaf) is not None:
             fix = "make it a Tensor before computing with it: tj.constant(...)."
         got = a(type(leaf).__name__)

@@ -157,8 +157,8 @@ def _of_statements(graph: Graph, numbers: Numbers, backward: set[Node]) -> Drawi
             before = [place[value] for value in node.operands if value in place]
             edges.update({(one, box): None for one in before if one < box})
             place.update((value, box) for value in node.results)
-    told = f"The graph has {len(graph.nodes)} nodes: a box stands for those of a statement"
-    told += ", or of a statement in all steps of a loop." if len(times) < len(runs) else "."
+    told = f"The graph has {len(graph.nodes)} nodes: each box is a statement"
+    told += ", or a statement in all steps of a loop." if len(times) < len(runs) else "."
     if len(times) > len(shown):
         told += f" The first {len(shown)} boxes of {len(times)} are drawn."
     boxes = [runs[owner].box(times[owner], numbers) for owner in shown]

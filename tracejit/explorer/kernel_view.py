@@ -15,8 +15,8 @@ from tracejit.explorer.story import ShownKernel, Story
 MOST_ROWS = 24
 MOST_SIZES = 3
 _SOURCE_IS_GONE = (
-    "This kernel was loaded as text: the statements that its comments cite stand in place of the "
-    "user's code."
+    "This kernel was loaded as text. The statements that its comments cite are "
+    "shown in place of your code."
 )
 _LINES_ALONE = "What expression each part of a line is from is not known here; what line is."
 
@@ -192,7 +192,7 @@ def _graph(kernel: ShownKernel, code: Code) -> Iterator[str]:
     seed = names[0] if names and "gradient" in kernel.signature else ""
     drawing = drawing_of(graph, code.numbers, seed)
     count = f"{len(graph.nodes)} node{'s' * (len(graph.nodes) != 1)}"
-    yield f"<h2>Graph <small>as it was recorded and differentiated, before any pass: {count}"
+    yield f"<h2>Graph <small>as recorded and differentiated, before any pass: {count}"
     yield "; drag it to move it, Ctrl and wheel make it larger</small></h2>"
     yield _framed(drawing, any(word in drawing.svg for word in ("box back", ' back"')))
     if drawing.left_out:

@@ -23,12 +23,12 @@ from tracejit.version import __version__
 _KEYS = {
     "\N{UPWARDS ARROW} \N{DOWNWARDS ARROW}": "the line before, the next line",
     "\N{LEFTWARDS ARROW} \N{RIGHTWARDS ARROW}": "the same place in the pane beside it",
-    "Enter": "keep what is lit up, or let it go",
+    "Enter": "keep the highlight, or remove it",
     "Esc": "let it go",
     "1 ... 9": "kernel 1 ... 9",
     "c": "compare two kernels",
     "t": "light, dark, or as the system has it",
-    "+ - 0": "in the graph: larger, smaller, all of it",
+    "+ - 0": "in the graph: zoom in, zoom out, show all of it",
     "?": "this list",
 }
 

@@ -67,7 +67,7 @@ class Checks:
             free = [leaf for leaf in self.entry.call.leaves if leaf.type and leaf.type.sizes]
             wanted = ", ".join(f"{self.texts[leaf.name]} {leaf.type!r}" for leaf in free)
             shapes = ", ".join(f"{self.texts[leaf.name]}.shape" for leaf in free)
-            problem = f"the sizes have to be those of {wanted}, with {holds}; the shapes are: "
+            problem = f"the sizes must match {wanted}, with {holds}; the shapes are: "
             yield f"if not ({' and '.join(tests)}):"
             yield f"    return {problem!r} + {self.names.known('repr')}(({shapes},))"
         if self.entry.identity is not None:
@@ -135,7 +135,7 @@ class Checks:
         elif leaf.role == "static":
             if not has_text(leaf):
                 raise self.names.refused(
-                    f"{text} is {described(leaf.value)}, which has no text",
+                    f"{text} is {described(leaf.value)}, which cannot be written as text",
                     "pass it as an argument of its own, which is left out of `call`.",
                 )
             yield from self._value(text, leaf.value)

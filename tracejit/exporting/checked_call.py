@@ -64,14 +64,14 @@ def call_text(
     returned = list(writer.returned(target, arguments))
     words = parameters.words()
     head = ", ".join(words)
-    does = "TypeError where they do not fit." if check else "they are not checked."
+    does = "raise TypeError if they do not fit." if check else "they are not checked."
     lines = [
         f"def misfit({head}):",
-        "    'Say why call does not take these arguments; None: it does.'",
+        "    'Return why call refuses these arguments, or None.'",
         *[f"    {line}" for line in checks],
         "    return None",
         f"def call({head}):",
-        f"    {f'Return what {name} does for these arguments; {does}'!r}",
+        f"    {f'Return the result of {name} for these arguments; {does}'!r}",
     ]
     if check:
         problem = names.free("problem")
@@ -176,7 +176,7 @@ class _Writer:
         if is_atom(value) or isinstance(value, np.generic):
             return self.names.spelled(value)
         raise self.names.refused(
-            f"it returns {described(value)}, which has no text",
+            f"it returns {described(value)}, which cannot be written as text",
             "return arrays, numbers, strings and containers of them.",
         )
 

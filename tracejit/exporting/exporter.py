@@ -162,9 +162,9 @@ def _specialised(
     }
     found = specialiser.generalise(request._replace(call=call, fixed=fixed))
     if not table.compiled:
-        problem = "it changes what it reads, so that its kernel is for this one call"
+        problem = "it changes something that it reads, so its kernel is for this one call"
         raise cannot_export(
-            callee.name, problem, "pass what changes as an argument, and return it."
+            callee.name, problem, "pass the changing value as an argument, and return it."
         )
     if found.entry.decisions and source.known is not None:
         # Calls before this one may have taken other branches.
@@ -183,10 +183,13 @@ def _check_effects(entry: Entry, function: str) -> None:
             problem = f"it assigns the Variable {event.variable.name or ''}".rstrip()
             fix = "pass its value as an argument, and return the new one."
         else:
-            problem, fix = "it calls Python back", "leave out tj.callback."
+            problem, fix = "it uses tj.callback or tj.primitive", "leave out tj.callback."
             holder = getattr(event.run, "__self__", None)
             if type(holder) is Attribute:
-                problem, fix = f"it assigns the attribute {holder.name}", "return what it assigns."
+                problem, fix = (
+                    f"it assigns the attribute {holder.name}",
+                    "return the value that it assigns.",
+                )
         raise cannot_export(function, problem, fix)
 
 

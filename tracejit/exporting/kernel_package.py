@@ -25,7 +25,7 @@ IGNORED = "  # type: ignore[overload-overlap, unused-ignore]"
 _TYPE_OF_KERNELS = f"{TABLE}: dict[str, tuple[str, ...]]"
 CHOSEN = '''
 def _chosen(name, kernels, args, kwargs):
-    """Call the first kernel that takes the arguments; TypeError where none does."""
+    """Call the first kernel that takes the arguments; raise TypeError if none does."""
     problems = []
     for kernel in kernels:
         try:

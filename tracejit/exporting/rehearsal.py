@@ -70,7 +70,7 @@ def rehearse(
     if not _is_alike(kernel.given, given):
         raise _mistake(name, f"does not hand the arguments of {name} to its kernel")
     if not _is_alike(answer, expected):
-        raise _mistake(name, f"answers otherwise than {name}")
+        raise _mistake(name, f"returns another result than {name}")
 
 
 class _Kernel:

@@ -267,7 +267,9 @@ def check_apart(written: Sequence[Any], arrays: Sequence[Any]) -> bool:
             raise NotApart("an argument that is written to shares memory with another")
         pairs = zip(target.strides, target.shape, strict=True)
         if target.size and any(step == 0 < size - 1 for step, size in pairs):
-            raise NotApart("an argument that is written to repeats elements of its own")
+            raise NotApart(
+                "an argument that is written to has several elements in one place of memory"
+            )
     return True
 
 

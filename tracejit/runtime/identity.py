@@ -21,7 +21,7 @@ IDENTITY = Sentence(
     "identity",
     "the function asks which arguments are one object: {now}",
     "a call where {was}",
-    "Such calls have a kernel of their own.",
+    "Such calls have their own kernel.",
 )
 ROLES = ("array", "scalar", "generator")
 
@@ -100,16 +100,17 @@ def identity_of(
     for leaf in call.leaves:
         if id(leaf.value) in arrays:
             raise NotApart(
-                f"{leaf.name} is the captured array {arrays[id(leaf.value)][0]}, and the function "
-                "asks what is the same",
+                f"{leaf.name} is also the captured array {arrays[id(leaf.value)][0]}, and the "
+                f"function compares identities",
                 "pass it or capture it, not both.",
             )
     groups = groups_of(call)
     for group in groups:
         if len(group) > 1 and not differentiated.isdisjoint(group):
             raise NotApart(
-                f"{' and '.join(group)} are one array, and the function compares identities",
-                f"pass {group[-1]}.copy(), or take the gradient by a function of one of them.",
+                f"{' and '.join(group)} are the same array, and the function compares identities",
+                f"pass {group[-1]}.copy(), or differentiate a function that takes one argument "
+                f"for both.",
             )
     return Identity(groups, frozenset(arrays))
 

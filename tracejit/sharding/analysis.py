@@ -74,7 +74,7 @@ def row_axis(type: ArrayType) -> int | None:
         raise ValueError(PAIRS)
     size: Any = type.shape[axes[0]]
     if len(size.key) != 1 or size.key[0][0] != (0,):
-        raise ValueError(f"of n rows it makes {size_text(size)}, which is not a multiple of n")
+        raise ValueError(f"it turns n rows into {size_text(size)}, which is not a multiple of n")
     return axes[0]
 
 
@@ -104,7 +104,7 @@ def _place(found: Analysis, node: Node) -> None:
     except ValueError as error:
         refuse(found.graph, node, str(error))
     if node.op.effect:
-        refuse(found.graph, node, "it has an effect, which would take place somewhere else")
+        refuse(found.graph, node, "it has an effect, which would take place in another process")
     _check_parameters(found.graph, node)
     if not is_split and axes == [None] * len(axes):
         for value in node.results:
@@ -154,13 +154,13 @@ def _letter(found: Analysis, node: Node) -> tuple[str | None, AxisRule]:
         if axis is not None:
             letters.add(text[axis])
     if len(letters) > 1:
-        refuse(found.graph, node, "rows meet another axis")
+        refuse(found.graph, node, "rows are combined with another axis")
     letter = letters.pop() if letters else None
     if letter == MIXED:
         refuse(found.graph, node, AT_ONCE)
     for value, text in zip(node.operands, rule.operands, strict=True):
         if letter is not None and letter in text and row_axis(value.type) != text.index(letter):
-            refuse(found.graph, node, "rows meet an array that is not split")
+            refuse(found.graph, node, "rows are combined with an array that is not split")
     return letter, rule
 
 
@@ -178,7 +178,7 @@ def refuse(graph: Graph, node: Node, problem: str) -> NoReturn:
 
 def _fix(node: Node, problem: str) -> str:
     if problem == PAIRS:
-        return "compare the rows with a fixed set of points, which is no Dask array."
+        return "compare the rows with a fixed set of points in a NumPy array."
     if isinstance(_first_constant(node), Constant):
         return "pass such an array as an argument, a Dask array with the same chunks."
     return "compute it before the call with dask.array, and pass the result as an argument."

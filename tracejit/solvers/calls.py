@@ -90,7 +90,7 @@ class Call:
         if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
             value = value.item()
         if not is_literal(value):
-            self.refuse(f"{name}= is {type(value).__name__}, which has to be a number or a word")
+            self.refuse(f"{name}= is {type(value).__name__}, and must be a number or a string")
         return value
 
 

@@ -170,7 +170,11 @@ def emit_routine(
         effect = next((node for node in body.nodes if node.op.effect), None)
         if effect is not None:
             problem = f"it draws random numbers or has another effect in {body.name}"
-            words = {"function": op.name, "problem": problem, "fix": "draw outside of it."}
+            words = {
+                "function": op.name,
+                "problem": problem,
+                "fix": "draw the numbers outside of it.",
+            }
             raise fail("unsupported-call", recording.here(), **words)
     around = list(dict.fromkeys([*[x._value for x in first], *_around(bodies)]))
     subgraphs = {

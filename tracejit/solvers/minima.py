@@ -216,7 +216,7 @@ def _curve_fit(call: Call) -> Any:
     start = call["p0"] if call["p0"] is not None else np.ones(count)
     bounds = _box_of(call, call["bounds"], count)
     if call["p0"] is None and bounds is not None:
-        call.refuse("bounds= without p0=", "give p0= a start between the bounds.")
+        call.refuse("bounds= without p0=", "pass a start between the bounds as p0=.")
     sigma = call["sigma"]
     if np.ndim(sigma) > 1:
         call.refuse("sigma= is a matrix", "give the standard deviations of the points.")
@@ -272,7 +272,7 @@ def _box_of(call: Call, bounds: Any, size: int) -> Bounds | None:
     try:
         lowest, highest = (np.broadcast_to(np.asarray(one, float), (size,)) for one in bounds)
     except (TypeError, ValueError):
-        call.refuse("bounds= has to be known beforehand", "give the bounds as plain numbers.")
+        call.refuse("bounds= must be known before the call", "give the bounds as plain numbers.")
     if np.isinf(lowest).all() and np.isinf(highest).all():
         return None
     return tuple(lowest.tolist()), tuple(highest.tolist())

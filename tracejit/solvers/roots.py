@@ -100,7 +100,7 @@ def _equation(
         found = floats(found[0] if is_pair else found)
         if found.size != x.size:
             problem = f"the function returns {found.size} numbers for {x.size} unknowns"
-            call.refuse(problem, "return as many numbers as there are unknowns.")
+            call.refuse(problem, "return one number for each unknown.")
         return [found if found.shape == x.shape else np.reshape(found, x.shape)]
 
     (r,) = function.record(residual)
@@ -170,7 +170,7 @@ def _newton(call: Call) -> Any:
     call.known("func", "x0", "args", "fprime", "fprime2", "tol", "rtol", "maxiter")
     start = floats(call["x0"])
     if start.ndim > 1:
-        call.refuse(f"x0 has the shape {start.shape}", "give it as a vector.")
+        call.refuse(f"x0 has the shape {start.shape}", "pass a vector.")
     start = start if start.shape else as_scalar(start, dtype=FLOAT)
     x = ArrayType(start.shape, FLOAT) if start.shape else SCALAR
     function, bodies = _equation(call, call["func"], x)
@@ -183,7 +183,7 @@ def _fixed_point(call: Call) -> Any:
     call.known("func", "x0", "args", "xtol", "maxiter", "method")
     start = floats(call["x0"])
     if start.ndim > 1:
-        call.refuse(f"x0 has the shape {start.shape}", "give it as a vector.")
+        call.refuse(f"x0 has the shape {start.shape}", "pass a vector.")
     x = ArrayType(start.shape, FLOAT, "array")
     function = Function(call.recording, role(call["func"], "function"), {"x": x})
     (value,) = function.record(lambda: [floats(function.call(call["func"], *call.further))])

@@ -205,11 +205,11 @@ def _solve_ivp(call: Call) -> Any:
     ending = [k for k, event in enumerate(events) if event.terminal]
     if call["t_eval"] is not None:
         if ending:
-            call.refuse("t_eval= has as many times as there are before an event that ends it")
+            call.refuse("t_eval= has times after a terminal event, so their number depends on data")
         result.t = vector(call["t_eval"])
         result.y = span.states(result.t)
     elif len(ending) > 1:
-        call.refuse("any of several events ends the solution", "let one of them be terminal.")
+        call.refuse("the solution may end at any of several events", "let one of them be terminal.")
     elif ending:
         result.status = 1
         result.t = Steps("sol.t", begin, result.t_events[ending[0]][0])
@@ -260,7 +260,9 @@ class _Unknown:
         self._name, self._fix = name, fix
 
     def _refused(self) -> Exception:
-        problem = f"{self._name} has as many elements as data decide while the solver runs"
+        problem = (
+            f"{self._name} has a number of elements that is only known once the solver has run"
+        )
         words = {"function": "scipy.integrate.solve_ivp", "problem": problem, "fix": self._fix}
         return fail("unsupported-call", places.here(), **words)
 

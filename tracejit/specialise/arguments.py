@@ -79,7 +79,7 @@ def check_containers(
         leaves, now = flatten(arguments[name], opens=False)
         if now != structure or any(a is not b for a, b in zip(leaves, given, strict=True)):
             problem = f"the argument {name} is a container that is changed"
-            raise NotApart(problem, "return what the function puts into it.")
+            raise NotApart(problem, "return the values that the function puts into it.")
 
 
 def write_back(call: Call, values: Sequence[Any]) -> None:

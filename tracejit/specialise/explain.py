@@ -85,8 +85,8 @@ def contents_compared(entry: Entry, kernel: str) -> Iterator[str]:
             cost = f", about {number / BYTES_IN_A_MILLISECOND:.1f} ms"
         yield (
             f"At each call the contents of {name} ({size}) are compared with a copy{cost}. "
-            "To save that: tj.function(freeze=True), or make it read-only, .setflags(write=False), "
-            "or pass it as an argument, or hold it in a tj.Variable."
+            "To avoid this: use tj.function(freeze=True), make it read-only with "
+            ".setflags(write=False), pass it as an argument, or hold it in a tj.Variable."
         )
 
 
@@ -147,7 +147,7 @@ def decided_each_trip(entry: Entry, given_up: Iterable[GivenUp]) -> tuple[str, s
             text = f"`{line.text}` ({line.short})" if line.text else line.short
             detail = f"Python decides at each trip of a loop, {text}{because}"
             cure = (WHILE if line.text.startswith(LOOPS) else CONDITION).cure
-            return f"{detail}, and each way through is a recording of its own", f"{cure}."
+            return f"{detail}, and each way through is recorded separately", f"{cure}."
     return None
 
 
@@ -303,8 +303,9 @@ class History:
         if self.findings.forks is None:
             yield (
                 f"Conditions and loops on data in {self.name} are recorded for each way through "
-                f"them, because {self.findings.merged}. To record both sides: give a number one "
-                "type on both, and do not write to an array that they choose."
+                f"them, because {self.findings.merged}. To record both sides at once: give each "
+                f"number the same type on both sides, and do not write to an array that they "
+                f"choose."
             )
         for one in self.given_up:
             yield one.tell()
@@ -367,7 +368,7 @@ class History:
             times, last = self.again[kernel]
             count = "once more" if times == 1 else f"{times} times more"
             cause = last.because(self._number)
-            parts.append(f"It was recorded {count} without need, because {cause}.")
+            parts.append(f"It was recorded {count} than needed, because {cause}.")
             parts.append(last.advice())
         return " ".join(filter(None, parts))
 

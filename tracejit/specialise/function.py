@@ -58,14 +58,14 @@ class Function(Generic[P, R_co]):
     of call. A new dtype, shape, container structure or static value is recorded once more. A Python
     number is static at its first value, and an input of the kernel from its second value on.
 
-    `python` is the function that it wraps, and `options` are its options. It can be copied, and
-    pickled where the wrapped function can.
+    `python` is the function that it wraps, and `options` are its options. It can be copied. It can
+    be pickled if the wrapped function can.
 
     Notes
     -----
-    Assignments to Variables and callbacks take effect after the kernel has succeeded. If a function
-    with such effects raises, it runs once more as plain Python. What comes before the error then
-    takes place, and `except` works as in Python.
+    Assignments to Variables and callbacks take effect after the kernel has succeeded.
+    If a function with such effects raises, it runs once more as plain Python. The effects before
+    the error then take place, and `except` works as in Python.
 
     Examples
     --------
@@ -476,14 +476,14 @@ def function(python: Any = None, **options: Any) -> Any:
     Returns
     -------
     Function
-        A compiled function. It takes the same arguments and returns what NumPy returns: the same
-        values, dtypes, shapes and types, in new arrays.
+        A compiled function. It takes the same arguments and returns the same values, dtypes, shapes
+        and types as NumPy, in new arrays.
 
     Raises
     ------
     ArgumentError
         If an argument or a result is not an array, a number or a container of them. The call raises
-        it, as the ones below. A TypeError.
+        it, and the errors below. A TypeError.
     UnsupportedError
         If the function calls something that tracejit does not record. A TypeError.
     ValueNeededError

@@ -105,7 +105,7 @@ def _difference(node: Node | None, other: Node | None) -> str:
     """The difference between two nodes, in words."""
     if node is None or other is None:
         longer = "second" if node is None else "first"
-        return f"the {longer} goes on where the other ends"
+        return f"the {longer} has more steps than the other"
     if node.where != other.where:
         texts = [f"`{one.where.text}`" if one.where else "nothing" for one in (node, other)]
         return f"the first runs {texts[0]}, the second {texts[1]}"
@@ -120,7 +120,7 @@ def _difference(node: Node | None, other: Node | None) -> str:
         texts = [parameter_text(node.params[key]), parameter_text(other.params.get(key))]
         if texts[0] != texts[1]:
             return f"the first has {key}={texts[0]}, the second {key}={texts[1]}"
-    return f"{node.op.name} is applied to other operands"
+    return f"{node.op.name} has other operands"
 
 
 def _place(node: Node | None, *graphs: Graph) -> Where | None:

@@ -83,7 +83,7 @@ def conditions_read(
     reader = readers[0]
     lent = {place.key() for place, _ in captures.lent.values()}
     if lent and reader.walks:
-        reader.refuse("a class while its attributes are lent")
+        reader.refuse("a class while its attributes are read and written")
     arrays = {id(one.holder) for one in hidden if isinstance(one.holder, np.ndarray)}
     found = reader.all(lambda array: id(array) in arrays)
     fixed = reader.fixed()

@@ -22,8 +22,8 @@ SENTENCES = {
             "{what} was {now}",
             "{was}",
             "Every value of {what} has its own kernel, because it is static.",
-            "leave {what} out of static_argnames and static_argnums. If it is in neither, the "
-            "function compares its type, where isinstance would do, or passes it to C code.",
+            "leave {what} out of static_argnames and static_argnums. If it is in neither of them, "
+            "the function compares its type (use isinstance instead), or passes it to C code.",
         ),
         Sentence(
             "read",
@@ -50,7 +50,7 @@ SENTENCES = {
         Sentence(
             "trace",
             "this way through the function could not be added to another kernel",
-            then="All traces in one kernel read the same numbers, and begin alike.",
+            then="All traces in one kernel read the same numbers, and have the same beginning.",
         ),
         Sentence("unseen", "something that the function reads had changed and changed back"),
         Sentence(
@@ -74,8 +74,8 @@ READS = (
     (r"\b(f[\"']|format\(|str\(|print\()", "print it with tj.callback."),
     (
         r"\bnp\.(full|array|zeros|ones|eye|arange|linspace)\(",
-        "make it like an array, as np.full_like does.",
+        "make it with the shape of an array, as in np.full_like.",
     ),
     (r"^(if|while|elif|assert)\b", "choose with np.where."),
-    (r"", "compute with NumPy functions instead."),
+    (r"", "compute it with NumPy functions."),
 )

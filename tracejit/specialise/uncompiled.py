@@ -46,8 +46,8 @@ CAUSES = {
     ),
     "iterator": Cause(
         RECORDED,
-        "the function takes elements from an iterator, and they cannot be known in advance",
-        "draw outside of the function, and pass the element as an argument.",
+        "the function takes elements from an iterator, and these are not known in advance",
+        "take the element outside of the function, and pass it as an argument.",
     ),
     "again": Cause("recorded {count} without need", "{detail}", "{fix}"),
     "trips": Cause(
@@ -71,8 +71,8 @@ CAUSES = {
     ),
     "warned": Cause(
         AS_PYTHON,
-        "the kernel raised {detail}, because warnings are errors here, and Python goes on: the "
-        "operations of a kernel differ from those of the function, and may warn elsewhere",
+        "the kernel raised {detail}, because warnings are errors here, and plain Python does not "
+        "raise it: a kernel has other operations than the function, and may warn at another place",
         "do not turn floating-point warnings into errors.",
         patience=sys.maxsize,
     ),
@@ -101,18 +101,18 @@ CAUSES = {
     ),
     "reads": Cause(
         AS_PYTHON,
-        "other threads change what it reads all the time",
-        "pass what changes as an argument, or hold it in a tj.Variable.",
+        "other threads keep changing the values that it reads",
+        "pass the changing value as an argument, or hold it in a tj.Variable.",
     ),
     "attribute": Cause(
         AS_PYTHON,
-        "the function assigns what it computes to the attribute {detail}, which held no number or "
-        "array, or a tape follows it",
+        "the function assigns a computed value to the attribute {detail}, which held neither a "
+        "number nor an array, or which a tape follows",
         "hold it in a tj.Variable.",
     ),
     "floating": Cause(
         AS_PYTHON,
-        "{detail}, and the operations of a kernel differ, so it would raise other errors",
+        "{detail}, and a kernel has other operations, so it would raise other errors",
         "ignore floating-point errors, and test the values: np.any(x == 0).",
         patience=1,
     ),
@@ -202,7 +202,7 @@ def cause_of(error: BaseException) -> tuple[str, str, str]:
         return error.row, error.detail if cause is None else _spelled(cause), ""
     if isinstance(error, TracejitError) and error.row == "labelled":
         words = error.words
-        detail = f"{words['what']} is {words['kind']}, which has rules of its own"
+        detail = f"{words['what']} is {words['kind']}, whose operations have other rules"
         return "labelled", detail, str(words["fix"])
     if isinstance(error, NotImportableError):
         return "module", _spelled(error.__cause__ or error), ""

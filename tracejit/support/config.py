@@ -122,8 +122,8 @@ SETTINGS = {
     for each in (
         Setting(
             "threads", "TRACEJIT_THREADS", COUNT, None,
-            "Run the tiles of kernels on up to so many threads; without it, as many as the process "
-            "has processors, and at most two.",
+            "Most threads for the tiles of a kernel. The default is the number of processors, and "
+            "at most two.",
         ),
         Setting(
             "cache", "TRACEJIT_CACHE", FLAG, True,
@@ -131,16 +131,16 @@ SETTINGS = {
         ),
         Setting(
             "cache_dir", "TRACEJIT_CACHE_DIR", FOLDER, None,
-            "Keep these files in this folder, an absolute path or one that begins with ~; without "
-            "it, in the folder for caches that the system gives each user.",
+            "The folder of these files: an absolute path, or one that begins with ~. The default "
+            "is the user's cache folder.",
         ),
         Setting(
             "cache_relative", "TRACEJIT_CACHE_RELATIVE", FLAG, False,
-            "Allow that folder to be relative to where the process runs.",
+            "Allow this folder to be relative to the working directory.",
         ),
         Setting(
             "cache_size", "TRACEJIT_CACHE_SIZE", BYTES, 1_000_000_000,
-            "Let the cache hold so much from one day to the next; 0 for all.",
+            "Most bytes that the cache holds from one day to the next; 0 for no limit.",
         ),
         Setting(
             "log", "TRACEJIT_LOG", _some_of(TOPICS), (),
@@ -149,8 +149,7 @@ SETTINGS = {
         ),
         Setting(
             "progress", "TRACEJIT_PROGRESS", FLAG, True,
-            "Show on a terminal what is going on, where making a kernel takes more than two "
-            "seconds.",
+            "Show progress on a terminal if making a kernel takes more than two seconds.",
         ),
         Setting(
             "disable", "TRACEJIT_DISABLE", FLAG, False,
@@ -158,11 +157,11 @@ SETTINGS = {
         ),
         Setting(
             "check", "TRACEJIT_CHECK", FLAG, False,
-            "Record each new call twice, and raise ImpureError where the recordings differ.",
+            "Record each new call twice, and raise ImpureError if the recordings differ.",
         ),
         Setting(
             "strict", "TRACEJIT_STRICT", FLAG, False,
-            "Raise StrictError where a fallback to Python would hide a mistake of tracejit.",
+            "Raise StrictError if a fallback to Python would hide a mistake of tracejit.",
         ),
         Setting(
             "verify", "TRACEJIT_VERIFY", FLAG, False,
@@ -174,12 +173,12 @@ SETTINGS = {
         ),
         Setting(
             "convert", "TRACEJIT_CONVERT", FLAG, True,
-            "Convert functions, where they are recorded, so that calls under any name are "
+            "Convert functions before they are recorded, so that calls under any name are "
             "recorded.",
         ),
         Setting(
             "as_is", "TRACEJIT_AS_IS", NAMES, (),
-            "Run functions of these modules and packages as they are written, without conversion.",
+            "Run functions of these modules and packages without conversion.",
         ),
     )
 }  # fmt: skip

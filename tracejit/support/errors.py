@@ -179,7 +179,7 @@ class NotImportableError(KernelError):
 
 
 class ExportError(TracejitError, FileExistsError):
-    """A file in the place of an exported one that tracejit did not write, or that was edited."""
+    """A file in the way of an export, which tracejit did not write or somebody edited."""
 
 
 class GraphError(TracejitError, ValueError):
@@ -187,8 +187,8 @@ class GraphError(TracejitError, ValueError):
 
 
 class Where(NamedTuple):
-    """A line of the user's: file, absolute line, text, and columns (0-based, end exclusive) where
-    known. `behind` is the line of a library that runs for it."""
+    """A line of the user's code: file, absolute line, text, and columns if known (0-based, end
+    exclusive). `behind` is the line of a library that it calls."""
 
     filename: str
     lineno: int
@@ -279,25 +279,25 @@ ERRORS: dict[str, Row] = {
     "no-batch": Row(
         UnsupportedError,
         "{op} cannot be batched by tj.vmap.",
-        "it would happen once for the whole batch, or with the numbers of one element for all.",
+        "it would run once for the whole batch, or use the numbers of one element for all.",
         "move it out of the function that is mapped, or call the function in a loop.",
     ),
     "batch": Row(
         ArgumentError,
         "tj.vmap cannot tell the batch: {problem}.",
-        "every mapped argument has the batch along the axis that in_axes names, of one size.",
-        "pass in_axes=(...), None for arguments that are the same for all elements.",
+        "every mapped argument has a batch of the same size along its axis in in_axes.",
+        "pass in_axes=(...), with None for arguments that are the same for all elements.",
     ),
     "loop": Row(
         ArgumentError,
         "the loop over {function} cannot be run: {problem}.",
-        "one body is recorded for all steps, and each step takes what the step before it returned.",
-        "return what the body takes, in the same containers, shapes and dtypes.",
+        "one body is recorded for all steps, and each step takes the result of the step before.",
+        "{fix}",
     ),
     "condition": Row(
         ArgumentError,
         "{call} cannot be recorded: {problem}.",
-        "all sides are recorded, and what follows is recorded once for all of them.",
+        "all sides are recorded, and the code after them is recorded once.",
         "return the same containers, shapes and dtypes from every side.",
     ),
     "update": Row(
@@ -314,9 +314,9 @@ ERRORS: dict[str, Row] = {
     ),
     "not-compiled": Row(
         UnsupportedError,
-        "what Python goes by in {function} cannot be recorded: a callback's answer, a cotangent, "
-        "or too many traces of it (max_paths).",
-        "this transform cannot be computed by plain Python instead.",
+        "{function} branches on something that cannot be recorded: a callback's result, a "
+        "cotangent, or more traces than max_paths.",
+        "plain Python cannot compute this transform.",
         "choose between arrays with np.where(condition, a, b).",
     ),
     "shapes": Row(
@@ -333,7 +333,7 @@ ERRORS: dict[str, Row] = {
     ),
     "not-twice": Row(
         UnsupportedError,
-        "{function} has to run once more for this call, and cannot.",
+        "{function} has to run once more for this call, which is not possible.",
         "it has written to an array, or advanced an iterator, that was made outside of it, and "
         "this cannot be undone.",
         "pass it as an argument, or write to it after the call.",
@@ -341,7 +341,7 @@ ERRORS: dict[str, Row] = {
     "random": Row(
         UnsupportedError,
         "{function} drew random numbers from {generator} while it was recorded.",
-        "the numbers drawn now would be frozen into every later call.",
+        "the numbers drawn now would be used in every later call.",
         "draw from an argument, rng = np.random.default_rng(0), or from a captured "
         "tj.random.default_rng(0); or draw before the call, and pass the numbers.",
     ),
@@ -353,8 +353,7 @@ ERRORS: dict[str, Row] = {
     ),
     "leaked-body": Row(
         LeakedTensorError,
-        "{function} uses a Tensor of the body of a loop, or of the side of a condition, outside of "
-        "it.",
+        "{function} uses a Tensor outside of the loop or the condition that made it.",
         "the body is recorded once for all steps, so its values exist only inside of it.",
         "return it from the body.",
     ),
@@ -367,7 +366,7 @@ ERRORS: dict[str, Row] = {
     "two-recordings": Row(
         LeakedTensorError,
         "Tensors of two recordings ({function} and {other}) met in one operation.",
-        "each recording is a graph of its own.",
+        "each recording has its own graph.",
         "pass the outer one to the inner function as an argument.",
     ),
     "wrong-arity": Row(
@@ -379,14 +378,14 @@ ERRORS: dict[str, Row] = {
     "input-signature": Row(
         ArgumentError,
         "argument {name} of {function} is {given}; input_signature says {wanted}.",
-        "input_signature promises that every call is like it.",
-        "pass such an array, or leave input_signature out.",
+        "input_signature promises the types of every call.",
+        "pass {wanted}, or leave input_signature out.",
     ),
     "not-a-spec": Row(
         ArgumentError,
         "input_signature of {function} has {given!r}, which is not a TensorSpec.",
         "it describes the arrays of every call.",
-        "write tj.TensorSpec((None, 3), np.float64), None for a size that may change.",
+        "write tj.TensorSpec((None, 3), np.float64), with None for a size that may change.",
     ),
     "size-needed": Row(
         ValueNeededError,
@@ -397,21 +396,21 @@ ERRORS: dict[str, Row] = {
     "sharding": Row(
         UnsupportedError,
         "{call} cannot be computed block by block: {problem}.",
-        "each block has some of the rows, and the results of the blocks are combined, as by a sum.",
+        "each block has some of the rows, and the results of the blocks are combined, for example "
+        "by a sum.",
         "{fix}",
     ),
     "rows-needed": Row(
         ValueNeededError,
         "{function} needs the number of rows, {rows}, or makes an array of that length.",
         "each block has some of the rows, and the code must be right for any number of them.",
-        "write array operations and *_like; pass arrays of {rows} rows as Dask arrays with the "
-        "same chunks.",
+        "write array operations; pass arrays with {rows} rows as Dask arrays with the same chunks.",
     ),
     "rows-effect": Row(
         UnsupportedError,
-        "{function} has an effect: it assigns to a Variable or an argument, or calls back.",
+        "{function} assigns to a Variable, writes to an argument, or uses tj.callback.",
         "the effect would happen in another process, or once for each block.",
-        "return the value, and assign or call back after the call.",
+        "return the value, and assign or print after the call.",
     ),
     "dask-arguments": Row(
         ArgumentError,
@@ -422,26 +421,27 @@ ERRORS: dict[str, Row] = {
     "block": Row(
         BlockError,
         "{function} failed on {block}: {problem}.",
-        "every block is computed by a task of its own, on a worker.",
+        "every block is computed by its own task, on a worker.",
         "{fix}",
     ),
     "not-an-array": Row(
         ArgumentError,
         "{what} is {kind}, not an array.",
         "tracejit records arrays, numbers and containers of them (dicts, list, tuple, NamedTuple, "
-        "dataclass, slice); strings, sets, None, enums and other hashables select a kernel.",
+        "dataclass, slice); strings, sets, None, enums and other hashable objects select a kernel.",
         "{fix}",
     ),
     "too-deep": Row(
         ArgumentError,
-        "a container is nested more than {deepest} deep, or holds itself.",
-        "each array in it has a path of its own, which is written in generated code.",
+        "a container is nested more than {deepest} levels deep, or contains itself.",
+        "the path to each array in it is written in generated code.",
         "pass the arrays in a list, or keep the container outside the function.",
     ),
     "labelled": Row(
         ArgumentError,
         "{what} is {kind}, not an array.",
-        "it has rules of its own: it aligns labels, leaves out gaps, and divides by n - 1 in std.",
+        "its operations have other rules: they align labels, skip gaps, and divide by n - 1 in "
+        "std.",
         "{fix}",
     ),
     "dask": Row(
@@ -455,7 +455,7 @@ ERRORS: dict[str, Row] = {
         ArgumentError,
         "{decorator} needs a function, got {kind}.",
         "there is nothing to record.",
-        "pass the function itself, {decorator}(f), not what a call of it returns.",
+        "pass the function itself, {decorator}(f), not the result of a call.",
     ),
     "memory-budget": Row(
         ArgumentError,
@@ -466,58 +466,57 @@ ERRORS: dict[str, Row] = {
     "option": Row(
         ArityError,
         "{function} has no option {option}.",
-        "if it were ignored, you would get another function than you asked for.",
+        "if it were ignored, you would get a different function than you asked for.",
         "{fix}",
     ),
     "option-value": Row(
         ArgumentError,
         "{option}={given!r} is not {words}.",
-        "if it were ignored, you would get another function than you asked for.",
+        "if it were ignored, you would get a different function than you asked for.",
         "give {words}.",
     ),
     "static-argument": Row(
         ArityError,
         "{function} has no argument {name} that could be static.",
-        "if it were ignored, you would get another function than you asked for.",
+        "if it were ignored, you would get a different function than you asked for.",
         "{fix}",
     ),
     "setting": Row(
         ArgumentError,
         "{given} is not {words}.",
-        "if it were ignored, you would get another program than you asked for.",
+        "if it were ignored, your program would behave differently than you asked for.",
         "{fix}",
     ),
     "unknown-setting": Row(
         ArityError,
         "tj.config has no setting {name}.",
-        "if it were ignored, you would get another program than you asked for.",
+        "if it were ignored, your program would behave differently than you asked for.",
         "{fix}",
     ),
     "threads": Row(
         ArgumentError,
         "{given} is not a number of threads.",
         "the threads share the tiles of a kernel, and no bit of a result depends on their number.",
-        "give an int of at least 1, or nothing, to leave the choice to tracejit.",
+        "give an int of at least 1, or leave it out to let tracejit choose.",
     ),
     "callback": Row(
         CallbackError,
         "the callback {function} returned {problem}.",
         "the code that follows was recorded for the shape and dtype of `result`.",
-        "convert what it returns, or change `result`.",
+        "convert the value that it returns, or change `result`.",
     ),
     "impure": Row(
         ImpureError,
         "two recordings of one call of {function} differ: {problem}.",
-        "TRACEJIT_CHECK=1 and tj.export record a call twice; what differs would be frozen into a "
-        "kernel. "
-        "It may come from {suspects}.",
+        "TRACEJIT_CHECK=1 and tj.export record a call twice; a value that differs would become a "
+        "constant of the kernel. It may come from {suspects}.",
         "pass it as an argument, hold it in a tj.Variable, draw from a np.random.Generator that is "
         "an argument, or read it in a tj.callback.",
     ),
     "kernel": Row(
         KernelError,
         "kernel {name} cannot be used: {problem}.",
-        "a kernel runs as code, so it is only imported when it is exactly what tracejit wrote.",
+        "a kernel runs as code, so it is imported only if it is exactly as tracejit wrote it.",
         "{fix}",
     ),
     "not-importable": Row(
@@ -549,8 +548,8 @@ ERRORS: dict[str, Row] = {
         NonFiniteError,
         "{expression} {found}, in {part} of {function}.",
         "{generated} has operands that {premise}: {operands}.",
-        "follow these ranges back to the argument that they come from; results_only=True allows "
-        "values on which no result depends, such as the side that np.where leaves out.",
+        "follow these ranges back to the argument that caused them; results_only=True allows "
+        "values that no result depends on, such as the side that np.where leaves out.",
     ),
     "non-finite-gradient": Row(
         NonFiniteError,
@@ -562,14 +561,14 @@ ERRORS: dict[str, Row] = {
     "non-finite-argument": Row(
         NonFiniteError,
         "{argument} of {function} holds {found}.",
-        "it was so before any line ran, and there is {result}.",
-        "look at where the argument comes from; np.isfinite(...) finds the elements.",
+        "this was so before any line ran, and there is {result}.",
+        "look for the code that made the argument; np.isfinite(...) finds the elements.",
     ),
     "non-finite-eager": Row(
         NonFiniteError,
         "the result of {op} {found}.",
         "its operands {premise}: {operands}.",
-        "follow these ranges back to where they come from.",
+        "follow these ranges back to the argument that caused them.",
     ),
     "strict": Row(
         StrictError,
@@ -580,15 +579,15 @@ ERRORS: dict[str, Row] = {
     "graph": Row(
         GraphError,
         "{problem}.",
-        "a graph satisfies the invariants of tracejit/ir/verify.py, a function those of "
-        "tracejit/targets/numpy/text/bindings.py.",
+        "tracejit/ir/verify.py checks every graph, and tracejit/targets/numpy/text/bindings.py "
+        "every generated function.",
         "report it: this is a bug in tracejit, not in your code.",
     ),
     "taped": Row(
         ValueNeededError,
         "{call} would take {name} off the tape that records it.",
-        "what is computed from the number would be a constant, and its gradient would be lost.",
-        "{fix} Or say {name}.numpy() to mean a constant.",
+        "later results would not depend on it, and its gradient would be lost.",
+        "{fix} Or write {name}.numpy() if you want a constant.",
     ),
     "written-later": Row(
         InPlaceError,
@@ -610,14 +609,15 @@ ERRORS: dict[str, Row] = {
     ),
     "integer-input": Row(
         GradientError,
-        "{transform} of {function} with respect to {name}, which is {type}.",
+        "{transform} of {function} cannot be taken with respect to {name}, which is {type}.",
         "{kind} have no derivative.",
         "{fix}, or choose what to differentiate with argnums= or argnames=.",
     ),
     "transform-option": Row(
         GradientError,
         "{transform}: {problem}.",
-        "argnums and argnames choose arguments; mode and chunk_size, how directions are computed.",
+        "argnums and argnames choose arguments; mode and chunk_size choose how directions are "
+        "computed.",
         'pass numbers, names, mode="auto", "fwd" or "rev", and a positive chunk_size.',
     ),
     "argument-choice": Row(
@@ -643,8 +643,8 @@ ERRORS: dict[str, Row] = {
         TapeError,
         "A non-persistent GradientTape can only be used to compute one set of gradients "
         "(or jacobians).",
-        "it frees its recording when it is used.",
-        "GradientTape(persistent=True), or ask for all gradients in one call.",
+        "its recording is freed after the first use.",
+        "use GradientTape(persistent=True), or ask for all gradients in one call.",
     ),
     "tape-active": Row(
         TapeStateError,
@@ -655,14 +655,14 @@ ERRORS: dict[str, Row] = {
     "tape-idle": Row(
         TapeStateError,
         "{call}: the tape is not recording.",
-        "what is computed outside its with-block is never on the tape.",
+        "operations outside its with-block are never on the tape.",
         "call it inside the with-block.",
     ),
     "watch": Row(
         WatchError,
         "tape.watch was given {got}, which is neither a Tensor nor a Variable.",
         "NumPy computes with a plain array at once, and no tape sees it.",
-        "x = tj.constant(x), then watch x and compute with it.",
+        "write x = tj.constant(x), then watch x and compute with it.",
     ),
     "tape-argument": Row(
         TapeArgumentError,
@@ -679,50 +679,51 @@ ERRORS: dict[str, Row] = {
     "unconnected": Row(
         SeedError,
         "Unknown value for unconnected_gradients: {got!r}.",
-        "it says which gradient a source has on which the target does not depend: None, or zeros.",
-        "tj.UnconnectedGradients.NONE ('none') or ZERO ('zero').",
+        "it chooses the gradient of a source that the target does not depend on: None, or zeros.",
+        "use tj.UnconnectedGradients.NONE ('none') or ZERO ('zero').",
     ),
     "primals": Row(
         SeedError,
         "{call}: {problem}.",
-        "each primal moves along one tangent, of its shape and dtype.",
+        "each primal has one tangent, of the same shape and dtype.",
         "give one tangent per primal, in the same structure.",
     ),
     "no-recording": Row(
         TapeError,
-        "{call} works inside a function that is recorded.",
+        "{call} works only inside a function that is recorded.",
         "outside, only a tape knows how a Tensor was computed.",
         "use tj.GradientTape, or call {call} in a @tj.function.",
     ),
     "two-runs": Row(
         RecomputeError,
         "{function} under recompute_grad does not do the same in its second run: {problem}.",
-        "the gradient would be that of another computation.",
+        "the gradient would belong to another computation.",
         "let it depend on its arguments, Variables and random generators alone.",
     ),
     "out-of-sight": Row(
         RecomputeError,
         "a Tensor made inside a function under recompute_grad is used outside it.",
-        "the tape knows what the function returns, not what it computes on the way.",
+        "the tape knows the results of the function, not the values in between.",
         "return it, too.",
     ),
     "registered": Row(
         RegisteredError,
         "{function} has a gradient rule already.",
-        "rules hold for the whole process; another would change code that relies on the first.",
-        "wrap the call in a tj.custom_gradient to differentiate it otherwise there.",
+        "rules hold for the whole process; a second one would change code that relies on the "
+        "first.",
+        "wrap the call in a tj.custom_gradient to use another rule there.",
     ),
     "not-an-op": Row(
         NotAnOpError,
         "{function} is not an operation, so it cannot have a rule.",
         "a plain Python function is recorded operation by operation.",
-        "@tj.primitive makes it one operation; tj.custom_gradient gives it a gradient as it is.",
+        "make it one operation with @tj.primitive, or give it a gradient with tj.custom_gradient.",
     ),
     "rule-count": Row(
         RuleError,
         "the gradient rule of {function} returned {got} gradients for {expected} inputs ({names}).",
         "each array argument has one gradient, in order.",
-        "return one entry per array argument; None where it has no gradient.",
+        "return one entry per array argument, None for an argument without a gradient.",
     ),
     "rule-shape": Row(
         RuleError,
@@ -753,19 +754,20 @@ ERRORS: dict[str, Row] = {
         RuleTypeError,
         "{function} reads Variables ({variables}), and its gradient rule takes no `variables`.",
         "Variables that are read are inputs, too, and the rule has to return their gradients.",
-        "def grad(*dy, variables=None): ... return grad_xs, grad_vars; or pass them as arguments.",
+        "write def grad(*dy, variables=None): ... return grad_xs, grad_vars; or pass them as "
+        "arguments.",
     ),
     "rule-variables": Row(
         RuleTypeError,
         "the gradient rule of {function} takes variables and must return "
         "(grad_xs, grad_vars), got {got}.",
         "the Variables that are read have gradients of their own.",
-        "return grad_xs, grad_vars; [] where no variable is read.",
+        "return grad_xs, grad_vars; use [] if no Variable is read.",
     ),
     "pass-through": Row(
         RuleError,
         "grad_pass_through({function}): {problem}.",
-        "the gradient of each result is handed to the input in the same place.",
+        "the gradient of each result becomes the gradient of the input in the same place.",
         "make f return one array per input, each with the shape of its input.",
     ),
 }

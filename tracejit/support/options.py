@@ -42,15 +42,15 @@ class Options(NamedTuple):
         If True, use large result arrays (32 MiB or more) again in a later call, after no Python
         object holds them. Keep no raw pointers to results.
     readable : bool, default False
-        If True, make no rewrite that makes the generated code longer and saves less than 5 % of the
-        time. The head of each module says what that costs.
+        If True, leave out rewrites that make the generated code longer and save less than 5 % of
+        the time. The head of each module says what this costs.
     freeze : bool, default False
         If True, make arrays that the function reads from outside read-only instead of comparing
         them at each call. Views that were made before can still be written to.
     share : bool, default False
-        If True, functions made of the same code share kernels, such as a closure that is made anew
-        for each fit. A kernel serves another function where all that was read is the same, but for
-        arrays of its own. The last two functions of a code are kept for it, with their arrays.
+        If True, functions with the same code share kernels, such as a closure that is made for each
+        fit. They may hold different arrays, but everything else that they read must be the same.
+        The last two functions of each code are kept for this, with their arrays.
 
     Examples
     --------

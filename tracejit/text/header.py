@@ -192,9 +192,9 @@ def _each(words: Iterable[str]) -> Iterator[str]:
 
 def _memory(memory: MemoryUse, budget: int) -> list[str]:
     """The entry on the memory that a kernel needs of its budget."""
-    text = f"{memory.bytes} bytes of forward's values at most while backward runs; "
+    text = f"{memory.bytes} bytes at most for forward's values while backward runs; "
     text += f"the budget is {budget}"
-    text += ", which is out of reach" if memory.bytes > budget else ""
+    text += ", which cannot be reached" if memory.bytes > budget else ""
     return text.split(" ")
 
 
@@ -205,8 +205,8 @@ def notice(facts: Facts) -> str:
         return ""
     return (
         f"the gradient of {facts.name} needs {memory.bytes} bytes of intermediate arrays at once, "
-        f"more than memory_budget={memory.budget}: no way of computing each of them twice at most "
-        f"takes less. Allow that, or make the arrays smaller."
+        f"more than memory_budget={memory.budget}: computing values twice does not reduce it "
+        f"further. Allow this much, or make the arrays smaller."
     )
 
 

@@ -634,6 +634,6 @@ def test_explain_tells_why_steps_are_recorded_one_by_one() -> None:
     compiled(X)
     assert (
         "`for i in range(5):` in extended is recorded step by step, because `log.extend([i])` "
-        "changes an object that it has not made. To record one step for all: let the body only "
+        "changes an object that it did not make. To record one step for all: let the body only "
         "compute"
     ) in compiled.explain()

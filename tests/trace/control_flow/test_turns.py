@@ -590,7 +590,7 @@ def test_explain_tells_why_a_loop_is_recorded_trip_by_trip() -> None:
     recorded(np.float64(3.0))
     told = recorded.explain()
     assert "`while x > 1.0:` in appended is recorded for each number of trips" in told
-    assert "because `out.append(x)` changes an object that it has not made" in told
+    assert "because `out.append(x)` changes an object that it did not make" in told
     assert "tj.while_loop" in told
     once = tj.function(newton)
     once(np.float64(3.0))
@@ -636,7 +636,7 @@ def test_a_second_recording_of_trips_warns_once() -> None:
     text = str(warning.message)
     assert warning.filename == __file__
     assert "Python decides at each trip of a loop, `while x > 1.0:` (appended:2)" in text
-    assert "`out.append(x)` changes an object that it has not made" in text
+    assert "`out.append(x)` changes an object that it did not make" in text
     assert "tj.while_loop" in text
     told = recorded.explain()
     assert "has 3 recorded traces" in told
@@ -647,7 +647,7 @@ def test_a_second_recording_of_trips_warns_once() -> None:
         recorded(np.array([1.0, -2.0, 3.0]))
     assert (
         "`if v > 0.0:` in in_branches is recorded for one side at a time, because "
-        "`found.append(v)` changes an object that it has not made. To record both sides: "
+        "`found.append(v)` changes an object that it did not make. To record both sides: "
     ) in recorded.explain()
 
 

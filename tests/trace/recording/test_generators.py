@@ -391,7 +391,7 @@ def test_shuffle_is_refused() -> None:
     with pytest.raises(InPlaceError) as caught:
         tj.function(lambda r, x: (r.shuffle(x), x)[1])(rng(), X.copy())
     assert "rng.shuffle(x) writes in place" in str(caught.value)
-    assert "Fix: x = rng.permutation(x)" in str(caught.value)
+    assert "Fix: write x = rng.permutation(x)" in str(caught.value)
     assert "r.shuffle(x)" in str(caught.value)
 
 

@@ -532,7 +532,7 @@ def test_explain_tells_of_loops() -> None:
     by_rules(normal(3))
     told = by_rules.explain()
     assert "`x = squared(x) * 0.5 + 0.1`" in told
-    assert "is written out in kernel 1, because each step has a rule of its own" in told
+    assert "is written out in kernel 1, because each step has its own gradient rule" in told
 
 
 def test_attributes_are_read_once() -> None:
@@ -598,7 +598,7 @@ def test_decisions_write_all_steps() -> None:
         for _ in range(40):
             wanted = np.sin(wanted) * 0.9 + 0.1
         np.testing.assert_allclose(f(x), wanted)
-    assert "because the function decides by values" in f.explain()
+    assert "because the function branches on values" in f.explain()
 
 
 @pytest.mark.parametrize("first", [0.0, 0, 1.5, np.float64(0.5)])

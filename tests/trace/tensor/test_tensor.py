@@ -275,7 +275,7 @@ def test_what_needs_a_value_is_refused(call: Callable[[Any], Any], what: Any) ->
     either = what if isinstance(what, tuple) else (what,)
     assert str(error).startswith(tuple(f"{one} needs a value, but " for one in either))
     assert "is being recorded (" in str(error)
-    assert "\n  Why: the value used now would be frozen into every later call.\n" in str(error)
+    assert "\n  Why: every later call would use the value of this one.\n" in str(error)
 
 
 def test_a_plain_array_is_indexed_as_the_error_says() -> None:

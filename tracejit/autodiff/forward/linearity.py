@@ -225,7 +225,7 @@ def obstacles_at(
         yield f"it goes into {op.name}"
     elif op.linear_in == "jointly":
         if not all(o in dependent or origins.is_zero(o) for o in summands(node)):
-            yield f"{op.name} joins it with what does not depend on it"
+            yield f"{op.name} joins it with a value that does not depend on it"
     elif len(places) > 1:
         yield f"it goes into {op.name} more than once"
     elif op.is_linear_in(places[0]):
@@ -271,7 +271,7 @@ def _obstacles_in_bodies(
         moving.update(one for one, _, out in carried if out in reached)
     for one, begun, _ in carried:
         if one in moving and begun not in dependent and not origins.is_zero(begun):
-            yield f"{body.name} carries what does not begin with it"
+            yield f"{body.name} carries a value that does not come from it"
     condition = node.params.get("condition")
     if condition is not None and not _reached(condition.nodes, moving).isdisjoint(
         condition.outputs
@@ -305,7 +305,7 @@ def _obstacles_in_body(
             elif node.op is not OVERRIDE and not reached.isdisjoint(node.operands):
                 yield from obstacles_at(node, reached, origins, needed)
     if not all(one in reached or origins.is_zero(one) for one in outputs):
-        yield f"{body.name} joins it with what does not depend on it"
+        yield f"{body.name} joins it with a value that does not depend on it"
     if not all(one.type.is_inexact for one in (*moving, *outputs)):
         yield f"it is rounded in {body.name}"
 

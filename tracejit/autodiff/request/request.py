@@ -303,8 +303,8 @@ _NOT_REAL = (
     "return a real number: np.real(...), or np.abs(...).",
 )
 _NOT_FLOATING = (
-    "an integer or a truth value jumps: its slope is zero, or there is none",
-    "return a number that varies smoothly, such as a mean or a sum of floating numbers.",
+    "an integer or a truth value changes in jumps, so its slope is zero or does not exist",
+    "return a number that varies smoothly, such as a mean or a sum of floats.",
 )
 
 
@@ -334,8 +334,8 @@ def _number_of(result: Any) -> str:
     if result is None:
         return "return the number: `return loss`."
     if type(result) is tuple:
-        return "return the number alone, or (number, anything) and say has_aux=True."
-    return "return the number alone."
+        return "return only the number, or (number, anything) with has_aux=True."
+    return "return only the number."
 
 
 def _seed(type: ArrayType, recording: Recorder, top: bool) -> Tensor:

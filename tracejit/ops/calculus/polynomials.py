@@ -127,8 +127,7 @@ def _roots_type(p: ArrayType) -> ArrayType:
         raise ValueError("Input must be a rank-1 array.")
     if p.dtype.kind != "c":
         raise TypeError(
-            "whether the roots of real coefficients are real depends on their values; take those "
-            "of p.astype(complex)"
+            "the values of real coefficients decide if the roots are real; pass p.astype(complex)"
         )
     size = max(p.size - 1, 0)
     return ArrayType((size,), p.dtype if size else np.dtype(np.float64))
@@ -159,11 +158,11 @@ def poly(seq_of_zeros: Any) -> Any:
     zeros = _vector(seq_of_zeros)
     if np.ndim(zeros) != 1:
         raise TypeError(
-            "the characteristic polynomial is made of eigenvalues, and whether those are real "
-            "depends on the data"
+            "the characteristic polynomial is made from eigenvalues, and the data decide if those "
+            "are real"
         )
     if zeros.dtype.kind == "c":
-        raise TypeError("whether the coefficients of complex roots are real depends on the data")
+        raise TypeError("the data decide if the coefficients of complex roots are real")
     dtype = np.dtype(np.mintypecode(zeros.dtype.char))
     zeros = zeros if zeros.dtype == dtype else cast(zeros, dtype)
     product = np.ones(1, dtype)

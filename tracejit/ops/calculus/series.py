@@ -173,7 +173,7 @@ class Kind:
     ) -> Call:
         operands, params = _calculus_call(c, m, scl, axis)
         if np.shape(operands[0])[params["axis"]] == 1:
-            raise TypeError("whether one coefficient is zero, which decides on the shape, is data")
+            raise TypeError("the shape of the result depends on which coefficients are zero")
         constants = np.atleast_1d(known(k, "k"))
         if len(constants) > params["m"]:
             raise ValueError("Too many integration constants")

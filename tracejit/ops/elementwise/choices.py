@@ -52,7 +52,8 @@ def _where_call(condition: Any, *choices: Any) -> Any:
             return np.nonzero(mask)
     if len(choices) != 2:
         raise TypeError(
-            "how many places it finds is not known while the condition is being recorded; index "
+            "the number of places that it finds is not known while the condition is being "
+            "recorded; index "
             "with the condition, x[condition], or choose with np.where(condition, x, y)"
         )
     return where(*map(as_array, (condition, *choices)))
@@ -172,7 +173,7 @@ def _clip_call(
     bounds = [bound for bound in (a_min, a_max, min, max) if bound is not None]
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if len(bounds) > (low is not None) + (high is not None):
-        raise ValueError("a bound is given twice, by a_min or a_max and by min or max")
+        raise ValueError("a bound is given twice, as a_min or a_max and as min or max")
     if low is None and high is None:
         return np.positive(a)
     kind, kinds = type_in_call(a), [type_in_call(bound) for bound in bounds]

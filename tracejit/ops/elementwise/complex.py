@@ -98,7 +98,7 @@ WITH_PART = {
 def real_if_close(a: Any, tol: Any = 100) -> Any:
     """An array that is real anyway; whether a complex one is depends on its values."""
     if a.dtype.kind == "c":
-        raise TypeError("its dtype depends on the values, which are not known yet; take np.real")
+        raise TypeError("its dtype depends on the values, which are not known yet; use np.real")
     return a if a.type.form == "array" else as_array(a)
 
 

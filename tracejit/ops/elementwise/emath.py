@@ -17,7 +17,7 @@ from tracejit.ops.base.op import answer
 def _check(fix: str, *operands: Any) -> None:
     if any(type_in_call(as_array(operand)).dtype.kind != "c" for operand in operands):
         raise TypeError(
-            f"whether the result is complex depends on the data; call {fix}, which stays real, or "
+            f"the data decide if the result is complex; call {fix}, which stays real, or "
             "give it x.astype(complex)"
         )
 
@@ -41,7 +41,9 @@ def _power(x: Any, p: Any) -> Any:
     _check("np.power", x)
     p = as_array(p)
     if type_in_call(p).dtype.kind not in "fc":
-        raise TypeError("an integer exponent is made floating where it is negative, which is data")
+        raise TypeError(
+            "an integer exponent becomes a float if it is negative, which depends on the data"
+        )
     return np.power(x, p)
 
 

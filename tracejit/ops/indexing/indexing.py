@@ -40,7 +40,8 @@ Index = tuple[Any, ...]
 FULL = batched_indices.ALL
 _PLAIN = frozenset((int, slice))
 RECORDED_MASK = (
-    "how many elements a condition selects is not known while it is being recorded; select with "
+    "the number of elements that a condition selects is not known while it is being recorded; "
+    "select with "
     "np.where(mask, x, 0.0), or multiply by the mask, which keep the shape"
 )
 
@@ -383,7 +384,7 @@ def _take_call(
     indices = as_array(indices)
     kind = type_in_call(indices).dtype
     if np.size(indices) and not np.can_cast(kind, np.intp):
-        raise TypeError(f"indices of dtype {kind} are no integers")
+        raise TypeError(f"indices of dtype {kind} are not integers")
     if kind.kind not in "iu":
         indices = (indices if is_recorded(indices) else np.asarray(indices)).astype(np.intp)
     size = np.shape(a)[axis]

@@ -247,7 +247,8 @@ def _of_places(function: Callable[..., Any]) -> Callable[..., Any]:
         mask = followed(a if a.dtype.kind == "b" else a != 0)
         if mask is None:
             raise TypeError(
-                "how many places it finds is not known while the array is being recorded; index "
+                "the number of places that it finds is not known while the array is being "
+                "recorded; index "
                 "with a condition, x[condition], or choose with np.where(condition, a, b)"
             )
         return function(mask)

@@ -74,7 +74,7 @@ isin: Op = defop(
 
 def _refuse_length(*args: Any, **kwargs: Any) -> NoReturn:
     raise TypeError(
-        "how many elements the result has depends on numbers that are not known yet; sort with "
+        "the number of elements of the result depends on values that are not known yet; sort with "
         "np.sort, or test membership with np.isin, which keep the shape"
     )
 
@@ -97,7 +97,9 @@ def unique(
     """The elements in order, each once; how many there are is what Python goes by."""
     flat = np.ravel(as_array(ar))
     if not sorted and flat.dtype.kind != "f":
-        raise TypeError("the order of the elements is not told; call np.unique, which sorts them")
+        raise TypeError(
+            "the order of the elements is not specified; call np.unique, which sorts them"
+        )
     options: dict[str, Any] = {"kind": "stable"} if return_index else {}
     order = np.argsort(flat, **options)
     ordered = flat[order]

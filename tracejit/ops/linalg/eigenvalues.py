@@ -30,8 +30,8 @@ def _check(a: ArrayType) -> np.dtype[Any]:
     dtype = linalg_dtype(a)
     if dtype.kind != "c":
         raise TypeError(
-            "whether the eigenvalues of a real matrix are real depends on its numbers; take those "
-            "of a.astype(complex), or np.linalg.eigh if it is symmetric"
+            "the numbers of a real matrix decide if its eigenvalues are real; pass "
+            "a.astype(complex), or use np.linalg.eigh if it is symmetric"
         )
     return dtype
 

@@ -106,7 +106,9 @@ def explicit_subscripts(subscripts: str, axes: Sequence[int]) -> tuple[list[str]
     widths = [n - len(text.replace("...", "")) for n, text in zip(axes, labels, strict=True)]
     for width, text, n in zip(widths, labels, axes, strict=True):
         if width < 0 or (width and "..." not in text):
-            raise ValueError(f"{text!r} in {subscripts!r} is not for an operand of {n} dimensions")
+            raise ValueError(
+                f"{text!r} in {subscripts!r} does not fit an operand of {n} dimensions"
+            )
     fresh = [letter for letter in ascii_letters if letter not in subscripts][: max(widths)]
     spread = "".join(fresh)
     if not arrow:
@@ -115,7 +117,7 @@ def explicit_subscripts(subscripts: str, axes: Sequence[int]) -> tuple[list[str]
         output = "..." + "".join(once)
     elif spread and "..." not in output:
         raise ValueError(
-            f"{subscripts!r} gives the output no '...' for the dimensions of the inputs"
+            f"{subscripts!r} has no '...' in the output for the dimensions of the inputs"
         )
     labels = [
         text.replace("...", spread[len(spread) - width :])

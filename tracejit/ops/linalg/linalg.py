@@ -217,7 +217,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     size = math.prod(shape)
     if np.size(a) != size**2:
         raise LinAlgError(
-            "the product of the dimensions that b has is not that of those it has not: "
+            "the shape of a, after the dimensions of b, has another product than b has elements: "
             f"{np.shape(a)} and {np.shape(b)}"
         )
     solution = np.linalg.solve(np.reshape(a, (size, size)), np.reshape(b, (size,)))

@@ -175,7 +175,9 @@ def _matmul_call(x1: Any, x2: Any, /) -> Any:
     x1, x2 = as_array(x1), as_array(x2)
     match np.ndim(x1), np.ndim(x2):
         case (0, _) | (_, 0):
-            raise ValueError("matmul takes arrays of at least one dimension; numbers multiply by *")
+            raise ValueError(
+                "matmul takes arrays of at least one dimension; multiply by a number with *"
+            )
         case 1, 1:
             return vectors_matmul(x1, x2)
         case 1, _:
@@ -408,8 +410,8 @@ def _cross_call(
     sizes = (np.shape(a)[-1], np.shape(b)[-1])
     if sizes != (3, 3):
         raise ValueError(
-            f"cross products are of 3 and 3 elements, not of {sizes[0]} and {sizes[1]}; "
-            "that of two elements is a[0] * b[1] - a[1] * b[0]"
+            f"cross products need vectors of 3 elements, not of {sizes[0]} and {sizes[1]}; "
+            "for two elements write a[0] * b[1] - a[1] * b[0]"
         )
     product = cross3(a, b)
     return product if axisc == -1 else np.moveaxis(product, -1, axisc)

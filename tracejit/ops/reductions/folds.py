@@ -349,7 +349,7 @@ def refuse_wrong(name: str, x: Any, dtype: Any) -> None:
     """Raise TypeError for the folds that NumPy itself computes wrongly."""
     if name in _WRONG_IN_NUMPY and (dtype or x.dtype).kind == "f":
         raise TypeError(
-            f"NumPy's own results are wrong on some processors; take the last of "
+            f"NumPy's own results are wrong on some processors; use the last element of "
             f"np.{name}.accumulate"
         )
 

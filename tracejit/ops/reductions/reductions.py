@@ -205,7 +205,9 @@ _COUNTS_ARE_PYTHON_NUMBERS = type(np.count_nonzero(np.ones(1))) is int
 
 def _count_call(a: Any, axis: Any = None, *, keepdims: Any = False) -> Call:
     if axis is None and not keepdims and _COUNTS_ARE_PYTHON_NUMBERS:
-        raise TypeError("this NumPy counts in a Python int, which needs the data; sum a != 0")
+        raise TypeError(
+            "this NumPy counts in a Python int, which needs the data; write np.sum(a != 0)"
+        )
     return (a,), {"axis": reduced_axes(a, axis)} | kept(keepdims)
 
 

@@ -123,7 +123,7 @@ def _distances(u: Any, v: Any, samples: Any, metric: Any, options: dict[str, Any
     name = metric.lower() if type(metric) is str else ""
     if name not in METRICS:
         raise TypeError(
-            f"of its metrics it records {', '.join(METRICS)}; write the distance in NumPy"
+            f"only the metrics {', '.join(METRICS)} are recorded; write other distances in NumPy"
         )
     if name == "seuclidean" and options.get("V") is None:
         options = options | {"V": np.var(samples(), axis=0, ddof=1)}

@@ -114,7 +114,7 @@ class _Image:
         if not 0 <= (order := operator.index(order)) <= 5:
             raise RuntimeError("spline order not supported")
         if mode not in _MODES:
-            raise TypeError(f"of its modes it records {', '.join(_MODES)}; take one of these")
+            raise TypeError(f"only the modes {', '.join(_MODES)} are recorded; use one of these")
         if mode == "nearest" and order > 1 and not prefilter:
             raise TypeError("mode='nearest' needs a filter; leave out prefilter=False")
         self.order, self.mode, self.cval, self.kind = order, mode, cval, kind
@@ -230,7 +230,7 @@ def zoom(
 ) -> Any:  # fmt: skip
     """An image with more elements, or fewer."""
     if is_recorded(as_array(zoom)):
-        raise TypeError("its zoom decides on the shape of the result; give a known number")
+        raise TypeError("its zoom decides the shape of the result; pass a plain number")
     image = _Image(input, order, mode, cval, prefilter, output)
     factors = sequence(zoom, len(image.shape))
     if all(factor == 1 for factor in factors) and prefilter:
@@ -283,7 +283,7 @@ def rotate(
     if np.ndim(x) < 2 or len(axes) != 2:
         raise ValueError("input array should be at least 2D, axes two values")
     if reshape and is_recorded(angle):
-        raise TypeError("its angle decides on the shape of the result; give reshape=False")
+        raise TypeError("its angle decides the shape of the result; pass reshape=False")
     plane = sorted(normalize_axis(axis, np.ndim(x)) for axis in axes)
     rest = [axis for axis in range(np.ndim(x)) if axis not in plane]
     x = np.transpose(x, [*plane, *rest]) if rest else x

@@ -111,7 +111,9 @@ simpson = linalg_op(
 
 
 def _by_places(*values: Any, **params: Any) -> Any:
-    raise fail("no-rule", None, op="scipy.integrate.simpson by the places of the samples")
+    raise fail(
+        "no-rule", None, op="scipy.integrate.simpson with respect to the places of the samples"
+    )
 
 
 simpson_at: Op = linalg_op(

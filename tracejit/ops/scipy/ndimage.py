@@ -31,7 +31,7 @@ def _check_output(output: Any, axes: Any = None) -> None:
 
 def _array(input: Any) -> Any:
     if is_recorded(x := as_array(input)) and x.type.form != "array":
-        raise ValueError("filters are of arrays of at least one dimension")
+        raise ValueError("filters need arrays of at least one dimension")
     return x
 
 
@@ -39,7 +39,7 @@ def _weights(weights: Any) -> np.ndarray:
     """The weights of a filter, which are constant."""
     weights = settled(weights)
     if is_recorded(weights):
-        raise TypeError("weights cannot be recorded: they have to be known beforehand")
+        raise TypeError("weights cannot be recorded values: they must be known before the call")
     found = np.asarray(weights)
     if found.dtype.kind == "c":
         raise TypeError("complex weights are not supported")

@@ -267,7 +267,7 @@ def _factored_type(*types: ArrayType, form: str, shape: Shape, dtype: str, trans
     _check_square(shape, b)
     kind = _floating(ArrayType((), np.dtype(dtype)))
     if b.dtype.kind == "c" and kind.kind != "c":
-        raise TypeError("factors of real numbers solve for real numbers alone")
+        raise TypeError("the factors of a real matrix solve only for real right sides")
     return ArrayType(b.shape, kind)
 
 
@@ -396,7 +396,11 @@ converged: Op = defop(
 
 
 def _no_slope(g: Any, y: Any, matrix: Matrix, right: Any, form: str, params: Any) -> Any:
-    raise fail("no-rule", None, op="scipy.sparse.linalg.expm_multiply by the data of its matrix")
+    raise fail(
+        "no-rule",
+        None,
+        op="scipy.sparse.linalg.expm_multiply with respect to the data of its matrix",
+    )
 
 
 def _expm_back(g: Any, y: Any, matrix: Matrix, right: Any, form: str, params: Any) -> Any:

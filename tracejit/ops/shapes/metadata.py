@@ -56,17 +56,15 @@ def _refused(*functions: Any, reason: str) -> None:
 _refused(
     np.may_share_memory,
     np.shares_memory,
-    reason="which arrays of the generated code share memory is decided when it is written",
+    reason="the compiler decides later which arrays of the generated code share memory",
 )
 _refused(
     np.array2string,
     np.array_repr,
     np.array_str,
-    reason="the text of an array needs its numbers; have it made by tj.callback, when they are "
-    "known",
+    reason="the text of an array needs its numbers; make it in a tj.callback, which has them",
 )
 _refused(
     np.asarray_chkfinite,
-    reason="whether all elements are finite is known only with the numbers; compute with "
-    "np.isfinite",
+    reason="the test needs the numbers; use np.isfinite",
 )

@@ -72,7 +72,7 @@ def _is_fortran(order: str) -> bool:
     """Return whether the first axis changes fastest; an order that depends on the memory layout of
     an array is refused."""
     if order not in ("C", "F"):
-        raise TypeError(f"order={order!r} depends on how the array lies in memory")
+        raise TypeError(f"order={order!r} depends on the layout of the array in memory")
     return order == "F"
 
 

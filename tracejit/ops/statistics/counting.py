@@ -81,8 +81,8 @@ def _bincount_call(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     x = followed(settled(as_array(x) if np.shape(x) != (0,) else np.asarray(x, np.intp)))
     if x is None:
         raise TypeError(
-            "how long the result is depends on x, whose values are not known yet; for n counts "
-            "take np.sum(x[:, None] == np.arange(n), axis=0)"
+            "the length of the result depends on the values of x, which are not known yet; for n "
+            "counts write np.sum(x[:, None] == np.arange(n), axis=0)"
         )
     least = operator.index(known(minlength, "minlength"))
     counts = np.bincount(x, minlength=least)
@@ -206,7 +206,7 @@ def _flat(a: Any) -> Any:
 def _bins(bins: Any) -> Any:
     """The number of bins, or an array of edges."""
     if isinstance(bins, str):
-        raise TypeError(f"how many bins bins={bins!r} makes depends on the data")
+        raise TypeError(f"the number of bins that bins={bins!r} makes depends on the data")
     bins = as_array(bins)
     if np.ndim(bins) > 1:
         raise ValueError("`bins` must be 1d, when an array")

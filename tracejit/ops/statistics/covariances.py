@@ -41,7 +41,7 @@ def cov(
         y = np.transpose(y) if not rowvar and y.shape[0] != 1 else y
         rows = np.concatenate((rows, y), axis=0)
     if not rows.size:
-        raise ValueError("there are no elements to take a covariance of")
+        raise ValueError("a covariance needs at least one element")
     ddof = ddof if ddof is not None else 0 if bias else 1
     counts, shares = (
         None if w is None else _weights(w, name, rows)

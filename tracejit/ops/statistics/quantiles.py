@@ -180,7 +180,7 @@ def _count(x: ArrayType, axis: Axes) -> int:
     """The number of elements that a result is taken of: at least one."""
     count = math.prod(x.shape[k] for k in axis)
     if not count:
-        raise ValueError("there are no elements to take a quantile of")
+        raise ValueError("a quantile needs at least one element")
     return count
 
 
@@ -298,7 +298,7 @@ def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
 
     def check_shape(x: ArrayType, q: tuple[int, ...], axis: Axes, keepdims: bool) -> None:
         if len(q) > 1 and keepdims and len(axis) < x.ndim and "nan" in function.__name__:
-            raise TypeError("q of two dimensions together with keepdims is not supported")
+            raise TypeError("a two-dimensional q with keepdims is not supported")
 
     @lru_cache(256, typed=True)
     def result(

@@ -67,7 +67,7 @@ class TensorSpec:
     Parameters
     ----------
     shape : iterable of int or None
-        The shape. None is any size from 2 on.
+        The shape. None means any size from 2 on.
     dtype : dtype, default float
         The dtype.
     name : str, default None

@@ -84,8 +84,8 @@ def _refusal(question: Question) -> Exception:
         "unsupported-call",
         places.here(),
         function=f"type({asked})",
-        problem="while it is recorded, an array is a Tensor that stands for an ndarray",
-        fix=f"ask isinstance({asked}, np.ndarray), which holds for it.",
+        problem="an array is a Tensor while it is recorded",
+        fix=f"use isinstance({asked}, np.ndarray), which is True while it is recorded.",
     )
 
 

@@ -122,7 +122,7 @@ class Walk:
         if self.leaves > self.limit:
             what = f"the captured container {name}"
             kind = f"{a(type(container).__name__)} of more than {LEAVES} elements"
-            fix = "pass what is needed of it as an argument."
+            fix = "pass the part that you need as an argument."
             raise fail("not-an-array", None, what=what, kind=kind, fix=fix)
         return True
 

@@ -130,7 +130,7 @@ class Rounds(Turns):
 
         def append(value: Any, /) -> None:
             if self.is_open_ended:
-                raise Refused("it changes an object that it has not made")
+                raise Refused("it changes an object that it did not make")
             if id(o) not in self.lists:
                 self.lists[id(o)] = o
                 raise OnceMore

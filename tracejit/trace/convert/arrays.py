@@ -100,7 +100,7 @@ def _view(x: Any) -> Callable[..., Any]:
         is_same = dtype is None or dtype is np.ndarray or np.dtype(dtype) == x.dtype
         if is_same and type in (None, np.ndarray):
             return x[...]
-        problem = "it shows one memory as two dtypes"
+        problem = "it shows the same memory as another dtype"
         fix = "write x[..., ::2] + 1j * x[..., 1::2], or np.stack([z.real, z.imag], -1)."
         words = {"function": f"{x._called()}.view", "problem": problem, "fix": fix}
         raise fail("unsupported-call", places.here(), **words)
@@ -134,7 +134,7 @@ def _strides(x: Any) -> tuple[int, ...]:
     """The steps from element to element in memory, in bytes, of an array in C order."""
     if not lies_in_order(x):
         name, problem = f"{x._called()}.strides", "the layout of the array in memory is not known"
-        words = {"function": name, "problem": problem, "fix": "take those of a copy, x.copy()."}
+        words = {"function": name, "problem": problem, "fix": "use a copy, x.copy()."}
         raise fail("unsupported-call", places.here(), **words)
     sizes = tuple(map(int, x.shape))
     return tuple(x.itemsize * math.prod(sizes[axis + 1 :]) for axis in range(x.ndim))
@@ -162,7 +162,7 @@ def _as_strided(
             h * s == step for h, s, step in zip(hops, own, steps, strict=True)
         ):
             return chosen
-    words = {"problem": "of its views it records windows along all axes", "fix": "index by arrays."}
+    words = {"problem": "only windows along all axes are recorded", "fix": "index by arrays."}
     raise fail(
         "unsupported-call", places.here(), function="np.lib.stride_tricks.as_strided", **words
     )

@@ -61,7 +61,7 @@ MOST_LINES = 3_000
 
 TOO_LONG = Reason(
     f"the call of a library around it runs more than {MOST_LINES:,} lines",
-    "Call less of the library, or write what it does in a function",
+    "Call less of the library, or write the computation in a function",
 )
 LRU_CACHE = type(functools.lru_cache(abs))
 _OWNERS = frozenset((np.ndarray, np.ufunc))

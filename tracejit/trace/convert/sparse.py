@@ -64,7 +64,7 @@ def _making(cls: type) -> Callable[..., Any]:
                 shape = _implied(form, names, one, two)
             matrix = RecordedMatrix.of_parts(cls, names, (data, one, two), shape)
         else:
-            problem = "where an array has zeros is not known while it is being recorded"
+            problem = "the places of zeros in an array are not known while it is being recorded"
             fix = "give the data and their places: (data, (rows, columns))."
             raise _refused(cls.__name__, problem, fix)
         operands = matrix.operands
@@ -189,7 +189,7 @@ def _system(A: Any, b: Any, function: str) -> tuple[RecordedMatrix, Any, dict[st
     """The matrix and the right side of a system, and how an op is told of the matrix."""
     if not is_sparse(type(A)):
         fix = "pass a sparse matrix."
-        raise _refused(function, "its matrix is no sparse matrix of SciPy's", fix)
+        raise _refused(function, "its matrix is not a sparse matrix of SciPy", fix)
     if is_sparse(type(b)):
         raise _refused(function, "its right side is a sparse matrix", "pass b.toarray().")
     matrix = recorded(A)
@@ -205,7 +205,7 @@ def _not_default(given: dict[str, Any], **defaults: Any) -> dict[str, Any]:
     found = {name: settled(one) for name, one in given.items() if one is not defaults[name]}
     for name, one in found.items():
         if is_recorded(one):
-            raise TypeError(f"{name} cannot be recorded: it has to be known beforehand")
+            raise TypeError(f"{name} cannot be a recorded value: it must be known before the call")
     return {
         name: one.item() if isinstance(one, np.generic) else one
         for name, one in found.items()
@@ -308,6 +308,6 @@ _iterative(scipy.sparse.linalg.gmres, **_TOLERANCE, restart=None)
 def _expm_multiply(A: Any, B: Any, *grid: Any, **options: Any) -> Any:
     function = "scipy.sparse.linalg.expm_multiply"
     if grid or options:
-        raise _refused(function, "it is recorded at one time", "multiply A by that time.")
+        raise _refused(function, "it is recorded for a single time", "multiply A by that time.")
     matrix, B, words = _system(A, B, function)
     return ops.expm_multiply(*matrix.operands, B, **words)

@@ -426,8 +426,8 @@ class InOrder(Guard):
     said = "in C order", "in another order"
     sentence = Sentence(
         "order",
-        "{what} did not lie in C order in memory",
-        "an array that does",
+        "{what} was not in C order in memory",
+        "an array in C order",
         "The function reshapes or writes to {what}, which depends on the order.",
         "pass np.ascontiguousarray({what}).",
     )
@@ -576,7 +576,7 @@ class Never(Guard):
     said = "at one element", "at another"
     captured = Sentence(
         "iterator",
-        "the function draws from an iterator",
+        "the function takes elements from an iterator",
         then="No other call can use its kernel.",
-        fix="draw outside of the function, and pass the element as an argument.",
+        fix="take the element outside of the function, and pass it as an argument.",
     )

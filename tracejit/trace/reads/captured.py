@@ -60,7 +60,7 @@ class ReadCaptures:
         if found is None or (is_foreign_module(module_name(type(holder))) and not is_space):
             return False
         if self.reader.walks:
-            self.reader.refuse("an attribute that changes, of what is walked")
+            self.reader.refuse("an attribute that changes, in code that is not converted")
         place = AccessPath(holder).own(word)
         self.lent[id(holder), word] = place, found
         for guard in found.guards():

@@ -348,7 +348,7 @@ class Watched:
             steps = {one.number._value for one in self.forks if type(one) is Rounds}
             origins = origins_of(count._value)
             if origins is None or any(type(one) is Placeholder for one in origins - steps):
-                raise Refused("its number of steps may be any after an error")
+                raise Refused("its number of steps is unknown after an error")
 
     def settle(self, fork: Attempt) -> None:
         """A fork has ended."""
@@ -417,7 +417,7 @@ class SideReader(Forking):
 
     def _allow_change(self, o: Any) -> None:
         if type(o) not in TENSORS and not self.is_inside(o):
-            self.refuse("it changes an object that it has not made")
+            self.refuse("it changes an object that it did not make")
 
     # Calls
 
@@ -514,7 +514,7 @@ class SideReader(Forking):
         super().enter(f, is_inner)
 
     def as_written(self, f: FunctionType, seen: Any = None) -> Any:
-        return self.refuse(f"{f.__name__} runs as it is written")
+        return self.refuse(f"{f.__name__} runs without conversion")
 
     # Changes
 

@@ -159,7 +159,7 @@ class Writes(Containers):
     def note_written(self, holder: Any, step: PathStep, key: Any, value: Any) -> None:
         """Note a value that was written, and would be the same in another call."""
         if holds_recorded(value) or self.is_made(value):
-            self.refuse("what the function computes and keeps")
+            self.refuse("a value that the function computes and keeps")
         self.note(holder, step, key, value)
 
     def _stored_items(self, o: Any) -> Any:

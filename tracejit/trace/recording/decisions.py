@@ -32,7 +32,7 @@ class Hidden(NamedTuple):
     path: str = ""
 
 
-FROZEN = "the value used now would be frozen into every later call"
+FROZEN = "every later call would use the value of this one"
 
 
 class Unknown(Exception):
@@ -44,8 +44,8 @@ class Unknown(Exception):
         """The reason in a sentence."""
         value: Value = self.args[0]
         if value.node is None and not isinstance(value, Placeholder):
-            return "the arguments are only described, so there is no value to decide by"
-        return "it differs between the elements of a batch, or the steps of a loop"
+            return "the arguments are only described, so there is no value to decide on"
+        return "it is different for each element of a batch, or each step of a loop"
 
 
 class Failed(BaseException):

@@ -74,7 +74,7 @@ class RecordedGenerator:
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Refused: it writes in place."""
-        fix = "x = rng.permutation(x), which answers a new array."
+        fix = "write x = rng.permutation(x), which returns a new array."
         raise fail("write", places.here(), call="rng.shuffle(x)", target="its argument", fix=fix)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -143,7 +143,7 @@ def _read(method: str, name: str, value: Any) -> Any:
     if value is None:
         return None
     if name == "out":
-        call, fix = f"rng.{method}(out=...)", "leave out= away, and use the array it answers."
+        call, fix = f"rng.{method}(out=...)", "leave out= out, and use the array that it returns."
         raise fail("write", places.here(), call=call, target="the array given", fix=fix)
     if name in SETTINGS:
         return READ[name](value)

@@ -547,7 +547,7 @@ class Recording(Recorder):
         if not 0 < kind.size <= LONGEST_PATTERN:
             return None if kind.size else np.zeros(kind.shape, kind.dtype)
         pattern = AS_PATTERN(tensor)
-        call = "the length of what {} selects"
+        call = "the number of elements that {} selects"
         return of_pattern(self.decide(pattern._value, int, call, _FIX_OF_LENGTH), kind)
 
     def fixed(self, tensor: Tensor, call: str) -> np.ndarray:

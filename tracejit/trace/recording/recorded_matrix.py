@@ -288,8 +288,10 @@ class RecordedMatrix:
     def multiply(self, other: Any) -> Any:
         """The product element by element with a number or an array."""
         if is_sparse(type(other)):
-            what = "the product of two sparse matrices element by element"
-            _refuse(what, "multiply by an array, or their data where they have the same pattern.")
+            what = "the elementwise product of two sparse matrices"
+            _refuse(
+                what, "multiply by an array, or multiply their data if they have the same pattern."
+            )
         data, rows, columns = self.entries()
         if np.ndim(other) == 0:
             kind = _class_of_multiples(self.kind)
@@ -328,7 +330,7 @@ class RecordedMatrix:
         """The matrix of what a function that keeps zero makes of each number."""
         if self.format == "coo" or self.form.endswith("*"):
             what = f"a function of each number of a {self.kind.__name__}"
-            _refuse(what, "make it by rows before, with A.tocsr() outside the function.")
+            _refuse(what, "convert it with A.tocsr() outside the function.")
         return self._with(function(self.entries()[0]))
 
     def astype(self, dtype: Any, casting: Any = "unsafe", copy: bool = True) -> RecordedMatrix:
@@ -588,7 +590,7 @@ def _unsupported(function: str) -> Exception:
 
 
 def _refuse(what: str, fix: str) -> NoReturn:
-    problem = "its result would be of this one call"
+    problem = "its result would belong to this one call"
     raise fail("unsupported-call", places.here(), function=what, problem=problem, fix=fix)
 
 

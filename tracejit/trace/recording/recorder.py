@@ -204,7 +204,7 @@ class Recorder:
             raise fail("write", self.here(), call=call, target=target, fix=fix)
         if any(tensor._held in window.watched for window in self.windows):
             self.as_sources([tensor._held])
-            target = "what a tape watches"
+            target = "an array that a tape watches"
             fix = "write into a copy: x = x.copy()."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
 
@@ -457,7 +457,7 @@ class Recorder:
         row = "labelled-operand" if is_labelled(type(operand)) else "not-an-array"
         fix = f"write {array_of(operand, path or 'x')} in its place."
         if isinstance(operand, (str, bytes, type(None))):
-            fix = "put a number or an array in its place, or choose by it in Python before."
+            fix = "pass a number or an array instead, or use it only in an `if` of Python."
         words = {"what": path or what, "kind": noun_of(operand), "fix": fix}
         return fail(row, self.here(), **words)
 

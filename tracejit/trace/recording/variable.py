@@ -81,7 +81,7 @@ class Ref:
 class Variable(ArrayContainer):
     """An array whose value can be replaced, such as a parameter of a model.
 
-    In NumPy expressions it stands for its value at that moment, and the result is a Tensor.
+    A NumPy expression uses its value at that moment, and the result is a Tensor.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ class Variable(ArrayContainer):
     -----
     A `tj.function` reads a Variable at every call, and makes assignments in order.
 
-    Unlike in TensorFlow, dtypes are those of NumPy, a name is optional, and `assign` returns the
-    value as of that assignment.
+    Unlike in TensorFlow, dtypes follow NumPy, a name is optional, and `assign` returns the value of
+    that assignment.
 
     Examples
     --------

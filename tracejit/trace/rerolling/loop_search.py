@@ -221,7 +221,7 @@ class LoopSearch:
         for value in [value for one in body.carried for value in one.initial]:
             # A loop computes steps that nothing needs, too. What they begin with would be lost.
             if value.node is not None and not self._is_kept(value):
-                return Misfit(value.node, "nothing needs what some of the steps compute")
+                return Misfit(value.node, "the results of some steps are not used")
         for number, slot in self.read_outside(body):
             column = body.column_of(slot)
             if column in body.rows:
@@ -238,9 +238,9 @@ class LoopSearch:
             column = body.column_of(slot)
             node = self.nodes[int(body.positions[0, column])]
             if slot in body.sizes:
-                return Misfit(node, "what is handed on from step to step changes its size")
+                return Misfit(node, "a value that a step passes to the next changes its size")
             if self._is_known(body, slot, column):
-                return Misfit(node, "a Python number is handed on from step to step")
+                return Misfit(node, "a step passes a Python number to the next")
         return body
 
     def _is_known(self, body: Body, slot: int, column: int) -> bool:
@@ -326,12 +326,12 @@ def _goes_on(lengths: Sequence[int]) -> bool:
 def _note_of(node: Node) -> tuple[Location | None, str]:
     """The line of a node that may be in no loop, and why."""
     if node.op.effect:
-        return node.where, "something takes place at each step"
+        return node.where, "each step has an effect"
     if node.region:
         return node.where, "steps are computed again"
     if node.tapes:
         return node.where, "a tape records it"
-    return node.where, "each step has a rule of its own" if is_ruled(node) else ""
+    return node.where, "each step has its own gradient rule" if is_ruled(node) else ""
 
 
 def _is_alone(node: Node) -> bool:

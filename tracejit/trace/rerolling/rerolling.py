@@ -88,7 +88,7 @@ def _problem(recording: Recording) -> str:
     if recording.exact:
         return "with exact=True every sum is in NumPy's order"
     if len(recording.decisions):
-        return "the function decides by values"
+        return "the function branches on values"
     if recording.probes or recording.reopened_by is not None:
         return "a derivative is being recorded"
     if sizes is not None and sizes.free():

@@ -218,10 +218,10 @@ class Steps:
                 continue
             moves = self._numbers_fit(number, first, last, middle)
             if moves is not None:
-                note(moves, node, "an index does not go on by the same number at each step")
+                note(moves, node, "an index does not change by the same number at each step")
             for result in range(len(node.results)) if self.word.sizes_differ else ():
                 sizes = self._sizes_fit(number, result, first, last, middle)
-                note(sizes, node, "a size does not go on by the same number at each step")
+                note(sizes, node, "a size does not change by the same number at each step")
             for _ in node.operands:
                 column = local[:, place]
                 note(

@@ -15,10 +15,10 @@ LONGEST_TEST = 40
 HOW_TO = "https://tracejit.readthedocs.io/en/latest/how_to/callbacks_and_solvers/"
 OPERATION = f"make it one operation by tj.primitive and tj.register_gradient: {HOW_TO}"
 NUMBERS = (
-    "keep computing with NumPy, or return it and convert it outside the function. Where a "
+    "keep computing with NumPy, or return it and convert it outside the function. If a "
     f"simulator needs the number, {OPERATION}"
 )
-TEXT = "tj.callback(print, t) shows its numbers at each call; print(t) shows what it is."
+TEXT = "tj.callback(print, t) prints its numbers at each call; print(t) prints its shape and dtype."
 KEYS = (
     "look numbers up with np.take(values, index), np.interp or np.where; keys of a dict or a set "
     "have to be known before the call."
@@ -35,7 +35,7 @@ _SOLVERS = {
     "scipy.integrate.quad is recorded": "quad_vec cubature",
     "scipy.integrate.solve_ivp is recorded": "ode solve_bvp",
     "scipy.optimize.least_squares is recorded": "leastsq",
-    "np.linalg.lstsq and np.linalg.solve, for what is linear, are recorded": "nnls lsq_linear",
+    "np.linalg.lstsq and np.linalg.solve, for linear problems, are recorded": "nnls lsq_linear",
     "scipy.optimize.minimize, from one start, is recorded":
         "basinhopping dual_annealing differential_evolution shgo direct",
     "call it outside of the function": "linprog milp",
@@ -70,7 +70,8 @@ def instead_of(function: str, called: str = "", given: str = "(...)") -> str:
         return _after(called, given)
     if library in TABLES:
         return (
-            "compute with arrays, as of df.to_numpy(); make a table of what the function returns."
+            "compute with arrays, such as df.to_numpy(), and make a table from the result of "
+            "the function."
         )
     if library in FRAMEWORKS:
         return f"compute it with NumPy, or {OPERATION}"
@@ -81,7 +82,7 @@ def _after(called: str, given: str) -> str:
     """The advice for a call that is made for its effect."""
     inside = given.removeprefix("(").removesuffix(")")
     callback = ", ".join(filter(None, [called, inside]))
-    later = "call it after the function, on what that returns"
+    later = "call it after the function, on its result"
     return f"{later}; or at each call: tj.callback({callback})."
 
 
@@ -113,7 +114,7 @@ def instead_of_test(nodes: Sequence[ast.AST]) -> tuple[str, str]:
             if isinstance(node, ast.IfExp):
                 sides = f"{ast.unparse(node.body)}, {ast.unparse(node.orelse)}"
             chooses = f"np.where({test}, {sides}) chooses for each element; "
-            fix = f"np.all({test}) or np.any({test}) is one answer for the whole array."
+            fix = f"np.all({test}) or np.any({test}) is one truth value for the whole array."
             is_choice = isinstance(node, (ast.If, ast.IfExp))
             return ast.unparse(node.test), chooses + fix if is_choice else fix
     for node in reversed(nodes):
@@ -121,7 +122,10 @@ def instead_of_test(nodes: Sequence[ast.AST]) -> tuple[str, str]:
         if by_elements is not node:
             return ast.unparse(node), f"write {ast.unparse(by_elements)}, for each element."
     test = next((ast.unparse(node) for node in nodes if isinstance(node, ast.expr)), "")
-    return test, "np.where(test, a, b) chooses for each element; np.all and np.any give one answer."
+    return (
+        test,
+        "np.where(test, a, b) chooses for each element; np.all and np.any give one truth value.",
+    )
 
 
 def _by_elements(node: Any) -> Any:

@@ -368,7 +368,7 @@ class HasStructure(Guard):
         "{what} was {now}",
         "{was}",
         "The keys and lengths of containers belong to a kernel.",
-        "keep them the same, and put what varies in number into one array.",
+        "keep them the same; if the number of items varies, put them into one array.",
     )
 
     def check(self, value: Any) -> bool:

@@ -56,7 +56,7 @@ def labelled(value: Any, what: str, path: str) -> TracejitError:
 def not_an_array(value: Any, what: str, path: str) -> TracejitError:
     """The error about an object that is neither array nor number; the caller raises it."""
     if hasattr(value, "__dict__") and not callable(getattr(value, "__iter__", None)):
-        fix = f"pass its arrays, as of vars({path}), or make its class a dataclass."
+        fix = f"pass its arrays, for example vars({path}), or make its class a dataclass."
         return fail("not-an-array", None, what=what, kind=noun_of(value), fix=fix)
     plain = next((one.__name__ for one in (dict, list, tuple) if isinstance(value, one)), "")
     array = f"{plain}({path})" if plain else array_of(value, path)

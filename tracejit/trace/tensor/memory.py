@@ -140,7 +140,7 @@ class View:
             words = {"target": "windows, which overlap", "fix": "write into the array itself."}
             raise fail("write", tensor._recording.here(), call=call, **words)
         if self.op is matrix_view:
-            words = {"target": "a sparse matrix", "fix": "make another one, as by A = A * c."}
+            words = {"target": "a sparse matrix", "fix": "make another one, such as A = A * c."}
             raise fail("write", tensor._recording.here(), call=call, **words)
         if self.op.view == "read-only":
             raise ValueError("assignment destination is read-only")
@@ -179,9 +179,14 @@ class View:
         name, held = self.op.name, tensor._held
         if self.op.view is not None or self._surely_shares(held):
             return
-        target = f"what {name} answers: a view or a copy, as the layout of memory has it"
-        fix = "say which: reshape a copy, x.copy(), or write before the reshape."
-        call = call or f"reading {tensor._called()}, after what it is a view of was written to,"
+        target = (
+            f"the result of {name}, which is a view or a copy, depending on the layout in memory"
+        )
+        fix = "reshape a copy, x.copy(), or write before the reshape."
+        call = (
+            call
+            or f"reading {tensor._called()}, after the array that it is a view of was written to,"
+        )
         raise fail("write", tensor._recording.here(), call=call, target=target, fix=fix)
 
     def _surely_shares(self, held: Value) -> bool:
@@ -225,7 +230,7 @@ def owner_of_view(
         return None
     base = operands[op.view_of]
     if not hasattr(type(base), "_held"):
-        return Sealed("a view of an array that is no Tensor")
+        return Sealed("a view of an array that is not a Tensor")
     if base.type.form != "array":
         return None  # NumPy makes a new array of a number
     rest = tuple(operand for number, operand in enumerate(operands) if number != op.view_of)

@@ -91,7 +91,7 @@ class Selected:
                 return Selected(np.where(*parts), self.mask)
         elif function in REDUCTIONS and args[0] is self:
             return self._reduced(function, args[1:], kwargs)
-        what = f"np.{getattr(function, '__name__', function)} of what a mask selects"
+        what = f"np.{getattr(function, '__name__', function)} of a selection by a mask"
         return self.whole.__array_function__(
             function, types, _known(args, what), _known(kwargs, what)
         )
@@ -123,7 +123,7 @@ class Selected:
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(np.ndarray, name) and not name.startswith("__"):
-            return getattr(self.known(f".{name} of what a mask selects"), name)
+            return getattr(self.known(f".{name} of a selection by a mask"), name)
         raise AttributeError(f"'Selected' object has no attribute {name!r}")
 
     def refuse(self, what: str = "") -> NoReturn:
@@ -138,16 +138,16 @@ class Selected:
         )
 
     def __len__(self) -> int:
-        return len(self.known("len() of what a mask selects"))
+        return len(self.known("len() of a selection by a mask"))
 
     def __iter__(self) -> Any:
         return iter(self.known("iteration over what a mask selects"))
 
     def __bool__(self) -> bool:
-        return bool(self.known("bool() of what a mask selects"))
+        return bool(self.known("bool() of a selection by a mask"))
 
     def __tracejit_read__(self) -> Any:
-        return self.known("np.asarray of what a mask selects")
+        return self.known("np.asarray of a selection by a mask")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.__tracejit_read__(), dtype)

@@ -47,9 +47,9 @@ INDEXING = (operator.getitem, operator.setitem)
 class Tensor(ArrayMethods):
     """An array that tracejit follows.
 
-    It behaves like the ndarray, NumPy scalar or Python number in its place, and its methods and
-    operators are those of NumPy. While a function is recorded, a Tensor has a shape and a dtype but
-    no numbers. Elsewhere it has numbers, which never change. `tj.constant` makes one.
+    It behaves like an ndarray, a NumPy scalar or a Python number, with NumPy's methods and
+    operators. While a function is recorded, a Tensor has a shape and a dtype but no numbers. In
+    eager code it has numbers, which never change. `tj.constant` makes one.
 
     Examples
     --------
@@ -331,9 +331,9 @@ class Tensor(ArrayMethods):
             return no_array()
         if self.type.dtype.kind in "biu":
             fix = "to index a plain array with it, write np.take(array, t); otherwise pass it to "
-            fix += "NumPy functions as it is."
+            fix += "NumPy functions directly."
         else:
-            fix = "pass it to NumPy functions as it is, cast it with .astype, and join recorded "
+            fix = "pass it to NumPy functions directly, cast it with .astype, and join recorded "
             fix += "arrays with np.stack."
         array = np.asarray(self._number(lambda number: number, "np.asarray({})", fix), dtype)
         return array.copy() if copy else array
@@ -445,7 +445,7 @@ class Tensor(ArrayMethods):
         if name in ("device", "__array_namespace__") and hasattr(kind, name):
             return getattr(kind(0), name)
         if name == "view" and kind is np.ndarray:
-            called, problem = f"{self._called()}.view", "it shows one memory as two dtypes"
+            called, problem = f"{self._called()}.view", "it shows the same memory as another dtype"
             fix = "write x[..., ::2] + 1j * x[..., 1::2], or np.stack([z.real, z.imag], -1)."
             words = {"function": called, "problem": problem, "fix": fix}
             raise fail("unsupported-call", self._recording.here(), **words)

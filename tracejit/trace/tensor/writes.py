@@ -26,7 +26,7 @@ from tracejit.trace.structure.trees import flatten, map_tree
 from tracejit.trace.tensor.memory import View
 from tracejit.trace.tensor.selected import Selected
 
-PLAIN = "a plain array, which cannot hold what is being recorded"
+PLAIN = "a plain array, which cannot hold recorded values"
 USE_NAMESPACE = (
     "write into a copy, y = np.array(y), or use the returned value. In code that is not converted, "
     "make the array with `import tracejit.numpy as np`."

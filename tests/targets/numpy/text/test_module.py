@@ -209,5 +209,5 @@ def test_a_value_that_has_no_name_is_refused_and_nothing_runs(
     monkeypatch.setattr("tracejit.ir.graph.identifier", str)
     word = "a=__import__('builtins').canary()"
     held = {word: np.arange(3.0)}
-    with pytest.raises(tj.TracejitError, match="is no name, and is not written into code"):
+    with pytest.raises(tj.TracejitError, match="is not a valid name, and is not written into code"):
         tj.function(lambda x: np.sum(x * held[word]))(np.ones(3))

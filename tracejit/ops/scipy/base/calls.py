@@ -47,7 +47,9 @@ def read_call(
                 continue
             value = settled(value)
             if is_recorded(value):
-                raise TypeError(f"{name} cannot be recorded: it has to be known beforehand")
+                raise TypeError(
+                    f"{name} cannot be a recorded value: it must be known before the call"
+                )
             if name in FREE and name != "check_finite" and not value:
                 continue
             if name not in keywords and name != "check_finite":

@@ -107,7 +107,7 @@ class Spline(Twin):
             return self.derivative(-nu)
         t, k = self.t, self.k
         if nu and not k:
-            fix = "take a spline of degree 1 or more."
+            fix = "use a spline of degree 1 or more."
             raise unsupported("scipy.interpolate.BSpline.antiderivative", "its degree is 0", fix)
         c = self.c[: np.shape(t)[0] - k - 1]
         for _ in range(nu):

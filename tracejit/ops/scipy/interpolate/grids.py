@@ -115,7 +115,7 @@ class RegularGrid(Twin):
             name = "scipy.interpolate.RegularGridInterpolator"
             if method not in si.RegularGridInterpolator._ALL_METHODS:
                 raise ValueError(f"Method '{method}' is not defined")
-            fix = "take the method cubic, or PchipInterpolator along one axis after the other."
+            fix = "use method='cubic', or PchipInterpolator along each axis in turn."
             raise unsupported(name, f"its method is {method}", fix)
         k = _SPLINES[method]
         c, along = self.values, []
@@ -133,7 +133,9 @@ def RegularGridInterpolator(
 ) -> Any:  # fmt: skip
     """Data on a grid whose coordinates are `points` along each axis."""
     if solver is not None or solver_args:
-        raise TypeError("a solver is not supported: splines are solved for directly; leave it out")
+        raise TypeError(
+            "solver= is not supported, because splines are solved directly; leave it out"
+        )
     values = as_array(values)
     if type_in_call(values).dtype.kind not in "fc":
         values = as_doubles(values)

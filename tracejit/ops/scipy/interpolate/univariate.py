@@ -109,6 +109,6 @@ def UnivariateSpline(
 ) -> Any:  # fmt: skip
     """The spline through data, for s=0."""
     if not (type(s) in (int, float) and s == 0):
-        fix = "give s=0, or take the values of a CubicSpline at a few knots for parameters."
+        fix = "pass s=0, or use the values of a CubicSpline at a few knots as parameters."
         raise unsupported("scipy.interpolate.UnivariateSpline", "it chooses its knots", fix)
     return InterpolatedUnivariateSpline(x, y, w, bbox, k, ext)

@@ -75,8 +75,8 @@ def _product(ab: Any, x: Any, lower: int) -> Any:
 def _banded_shape(ab: ArrayType, b: ArrayType, lower: int, upper: int, **rest: Any) -> Shape:
     if ab.ndim != 2 or lower + upper + 1 != ab.shape[0]:
         raise ValueError(
-            f"l + u + 1 is {lower + upper + 1}, and ab has {ab.shape[0]} rows where there are "
-            "to be as many"
+            f"l + u + 1 is {lower + upper + 1}, and ab has {ab.shape[0]} rows; the two must be "
+            f"equal"
         )
     return _solved(ab.shape[-1], b)
 

@@ -245,7 +245,7 @@ def _norm_call(
     if not euclidean and (np.ndim(a) != 2 or ord not in (1, np.inf)):
         return np.linalg.norm(a, ord=ord, axis=axis, keepdims=keepdims)
     if a.dtype.char in "fF":
-        raise TypeError("SciPy answers single precision with a Python number: use np.linalg.norm")
+        raise TypeError("SciPy returns a Python number for single precision: use np.linalg.norm")
     params = checked(check_finite)
     if euclidean:
         return vector_norm(a, **params)

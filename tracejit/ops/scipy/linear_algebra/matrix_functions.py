@@ -57,7 +57,7 @@ def _refusing_complex(op: Op) -> Callable[..., Any]:
             if "Cannot cast" not in str(error):
                 raise
             problem = "the result is complex for this real matrix"
-            raise TypeError(f"{problem}; take that of a.astype(complex)") from None
+            raise TypeError(f"{problem}; pass a.astype(complex)") from None
 
     return call
 

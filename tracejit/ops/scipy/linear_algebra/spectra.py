@@ -260,8 +260,8 @@ def _eig_call(*args: Any, right: bool = True, **keywords: Any) -> Any:
         return eigvals(*operands, **params)
     if operands[0].dtype.kind != "c":
         raise TypeError(
-            "the eigenvectors of a real matrix are real or complex by its numbers: take eigvals, "
-            "or cast the matrix to complex"
+            "the numbers of a real matrix decide if its eigenvectors are real: use eigvals, or "
+            "cast the matrix to complex"
         )
     return in_its_container(sl.eig, operands, eig(*operands, **params))
 

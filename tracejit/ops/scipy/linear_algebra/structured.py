@@ -112,7 +112,7 @@ def khatri_rao(a: Any, b: Any) -> Any:
     """Kronecker products column by column."""
     a, b = as_array(a), as_array(b)
     if np.ndim(a) != 2 or np.ndim(b) != 2:
-        raise TypeError("khatri_rao of other than two matrices is not supported")
+        raise TypeError("khatri_rao needs two matrices")
     if np.shape(a)[1] != np.shape(b)[1]:
         raise ValueError("The number of columns for both arrays should be equal.")
     products = np.expand_dims(a, 1) * np.expand_dims(b, 0)

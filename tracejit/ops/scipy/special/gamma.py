@@ -166,7 +166,7 @@ def _inexact(function: Any) -> Any:
 
     def canonical(n: Any, k: Any, exact: bool = False) -> tuple[tuple[Any, Any], dict[str, Any]]:
         if exact:
-            raise TypeError("exact=True answers Python numbers, which are not recorded")
+            raise TypeError("exact=True returns Python numbers, which are not recorded")
         return (as_array(n), as_array(k)), {}
 
     return canonical
@@ -201,7 +201,7 @@ perm = function(
 
 def _factorial_call(n: Any, exact: bool = False) -> tuple[tuple[Any], dict[str, Any]]:
     if exact:
-        raise TypeError("exact=True answers integers of a dtype that depends on their size")
+        raise TypeError("exact=True returns integers whose dtype depends on their size")
     return (as_array(n),), {}
 
 

@@ -65,7 +65,7 @@ def gaussian_kde(dataset: Any, bw_method: Any = None, weights: Any = None) -> An
         weights = weights / np.sum(weights)
         effective = 1 / np.sum(weights**2)
     if callable(bw_method):
-        raise TypeError("a function as bw_method is not supported; give the number it answers")
+        raise TypeError("a function as bw_method is not supported; pass the number that it returns")
     if bw_method is None or (isinstance(bw_method, str) and bw_method == "scott"):
         factor = effective ** (-1.0 / (size + 4))
     elif isinstance(bw_method, str) and bw_method == "silverman":

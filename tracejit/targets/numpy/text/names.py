@@ -54,7 +54,9 @@ def check_names(names: Iterable[str]) -> None:
     """
     for name in names:
         if not is_name(name):
-            raise fail("graph", None, problem=f"{name!r} is no name, and is not written into code")
+            raise fail(
+                "graph", None, problem=f"{name!r} is not a valid name, and is not written into code"
+            )
 
 
 def check_text(text: str) -> None:
