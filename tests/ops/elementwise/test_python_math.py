@@ -62,7 +62,7 @@ def test_a_sum_is_that_of_the_python_that_computes_it() -> None:
     np.testing.assert_array_equal(batch, [3.0, 3.0])
 
 
-@pytest.mark.skipif(not hasattr(math, "sumprod"), reason="math.sumprod is there from Python 3.12 on")
+@pytest.mark.skipif(not hasattr(math, "sumprod"), reason="math.sumprod is new in Python 3.12")
 def test_a_sum_of_products_is_rounded_once() -> None:
     p, q = np.array([0.1, 1e9 + 1.0, 3.0]), np.array([10.0, 1e9 - 1.0, -1.0])
 

@@ -248,7 +248,7 @@ if hasattr(math, "sumprod"):
 
 
 COMPENSATES = sum((1e16, 1.0, -1e16)) != 0.0
-"""Whether `sum` of floats keeps what the rounding of each addition loses, as from Python 3.12 on."""
+"""Whether `sum` of floats keeps what rounding loses at each addition, as from Python 3.12 on."""
 
 
 def added_up(numbers: list[Any], start: Any) -> Any:
