@@ -177,4 +177,4 @@ def test_a_kernel_that_was_sent_carries_its_seal_alone():
     assert pickle.loads(pickle.dumps(kernel)).source == kernel.source
     with pytest.raises(KernelError, match="changed after") as caught:
         load_sealed("double", kernel.source.replace("2.0", "3.0"), None)
-    assert "pickle the kernel anew" in str(caught.value)
+    assert "pickle the kernel again" in str(caught.value)

@@ -65,9 +65,9 @@ def test_leaves_of_a_structure() -> None:
         (2.0, "float", "tj.constant(...)"),
         (np.float64(2.0), "float64", "tj.constant(...)"),
         ([X], "ndarray", "tj.constant(...)"),
-        (None, "NoneType", "name the argument"),
-        ("x", "str", "name the argument"),
-        ({"a": [None]}, "NoneType", "name the argument"),
+        (None, "NoneType", "pass an argument"),
+        ("x", "str", "pass an argument"),
+        ({"a": [None]}, "NoneType", "pass an argument"),
     ],
     ids=repr,
 )

@@ -151,7 +151,7 @@ def test_a_budget_out_of_reach_warns_once_at_the_users_line() -> None:
         function(x, w)
     assert [one.filename for one in caught] == [__file__]
     function(x, w)
-    assert "out of reach" in " ".join(function.source.split())
+    assert "which cannot be reached" in " ".join(function.source.split())
 
 
 def test_the_head_says_what_is_kept_and_what_is_computed_again() -> None:

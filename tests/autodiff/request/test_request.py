@@ -222,7 +222,7 @@ class Model:
 ADVICE: dict[str, tuple[Callable[[], Any], str, str]] = {
     "no result": (lambda: tj.grad(lambda x: None)(X), "returns None", "`return loss`"),
     "a pair": (lambda: tj.grad(lambda x: (np.sum(x), x))(X), "returns tuple", "has_aux=True"),
-    "a text": (lambda: tj.grad(lambda x: "x")(X), "returns str", "the number alone"),
+    "a text": (lambda: tj.grad(lambda x: "x")(X), "returns str", "only the number"),
     "an array": (lambda: tj.grad(np.sin)(X), "returns f8[3]", "np.sum"),
     "no pair": (lambda: tj.grad(np.sum, has_aux=True)(X), "(value, auxiliary)", "return a pair"),
     "integers": (lambda: tj.grad(np.sum)(np.arange(3)), "which is i8[3]", "a.astype(float)"),

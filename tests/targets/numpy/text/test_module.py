@@ -67,7 +67,7 @@ def test_a_value_alone_has_only_forward() -> None:
     kernel = tj.function(mlp, cache=False).kernel(X, W, B)
     assert list(functions(kernel)) == ["forward"]
     assert_same(kernel.forward(X, W, B), mlp(X, W, B))
-    with pytest.raises(AttributeError, match="computes the value alone"):
+    with pytest.raises(AttributeError, match="computes only the value"):
         _ = kernel.backward
 
 
