@@ -219,11 +219,10 @@ class History:
         reason: Reason,
         joined: Kernel | None = None,
         fixed: Mapping[Axis, Any] = MappingProxyType({}),
-        is_quiet: bool = True,
     ) -> None:
         """Note that `made` was compiled for a reason, in the place of the kernel that it has
-        `joined`, and warn when there are too many. `fixed` are the dimensions that cannot be free;
-        it `is_quiet` where no other thread has changed what is read meanwhile."""
+        `joined`, and warn when there are too many. `fixed` are the dimensions that cannot be
+        free."""
         entry, kernel, _ = made
         lasting = self.table.kernel_of(entry) is not None
         if joined is not None and joined not in self.table.kernels:
@@ -231,11 +230,11 @@ class History:
         else:
             reason = settled(reason, entry, lasting, fixed)
             self.add(kernel, reason)
-        if is_quiet and not lasting:
+        if not lasting:
             self._note_changing(reason)
         elif joined is not None and (found := decided_each_trip(entry, self.given_up)):
             self.uncompiled.note("trips", *found)
-        elif is_quiet and kernel in self.again:
+        elif kernel in self.again:
             fixes = " ".join(reason.fixes())
             self.uncompiled.note("again", reason.because(self._number), fixes)
         if self.is_held:

@@ -50,7 +50,7 @@ def captures_of_reads(before: Before, attributes: Attributes, walks: bool) -> An
 
 def loan_to(recording: Recording, captures: AnyCaptures) -> Loan:
     """The loan to a recording of the attributes that are lent, or will be when they are met."""
-    loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
+    loan = Loan(recording)
     if not isinstance(captures, Captures):
         captures.loan = captures.reader.loan = loan
     return loan
@@ -82,8 +82,6 @@ def conditions_read(
         captures.settle()
     reader = readers[0]
     lent = {place.key() for place, _ in captures.lent.values()}
-    if lent and reader.walks:
-        reader.refuse("a class while its attributes are read and written")
     arrays = {id(one.holder) for one in hidden if isinstance(one.holder, np.ndarray)}
     found = reader.all(lambda array: id(array) in arrays)
     fixed = reader.fixed()
@@ -95,7 +93,7 @@ def conditions_read(
         lent_of = [one.holder for _, one in captures.lent.values() if type(one) is Attribute]
         fixed = fixed.union(map(id, lent_of)) if is_pure else None
     found += [one for one in captures.conditions.all() if one.path.key() in lent]
-    return ReadConditions(found, fixed)
+    return ReadConditions(found, fixed, reader.frozen)
 
 
 def guard_of(recorded: RecordedCall, traces: Iterable[Trace]) -> Guards | None:
@@ -106,7 +104,8 @@ def guard_of(recorded: RecordedCall, traces: Iterable[Trace]) -> Guards | None:
     found: list[Condition] = []
     for one in several:
         found += one.captures.conditions.all() if one.reads is None else one.reads.all
-    return compiled(found)
+    kept = [one.captures.frozen if one.reads is None else one.reads.frozen for one in several]
+    return compiled(found, kept if any(kept) else None)
 
 
 def repaired(tree: TraceTree) -> Guards | None:
@@ -134,7 +133,7 @@ def moved_reads(
     objects of another function, each with the place of its own."""
     repair: Any = import_module("tracejit.trace.reads.repair").repaired
     reads = one.reads
-    mended = None if reads is None or reads.fixed is None else repair(*reads, pairs)
+    mended = None if reads is None or reads.fixed is None else repair(reads.all, reads.fixed, pairs)
     if reads is None or mended is None:
         return None
     conditions, places = mended

@@ -27,7 +27,6 @@ from tracejit.trace.arguments.free_dimensions import RanOnce
 from tracejit.trace.arguments.signature import NUMBERS
 from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.eager import nobody_watches
-from tracejit.trace.recording.mutable_attributes import changes_by_others, others_lend
 
 MOST_CONSTANTS = 8
 """Recordings of a function for the contents of its arguments. Other contents are for Python."""
@@ -56,10 +55,10 @@ class Specialiser(NamedTuple):
         self, request: SpecialisationRequest, seen: Sequence[Any], exact: bool = False
     ) -> CompiledCall | None:
         """Specialise for a call, unless that was done since the calls of the table were `seen`.
-        Where another thread is recording it, or has attributes of these classes lent: None, or, of
-        a transform, what serves this call alone. No dimension is free where it must be `exact`."""
+        Where another thread is recording it: None, or, of a transform, what serves this call
+        alone. No dimension is free where it must be `exact`."""
         with self.flights.at(request.call, request.fixed) as is_first:
-            if not is_first or others_lend():
+            if not is_first:
                 return self.alone(request) if self.callee.is_transform else None
             if self.table.calls is not seen:
                 found = self.table.find(request.call, exact)
@@ -140,7 +139,6 @@ class Specialiser(NamedTuple):
         reason = reason_for(request.call, self.table.compiled, rows, known)
         self.history.log_guards(reason)
         began = time.perf_counter()
-        others = changes_by_others()
         if self.checks_purity or purity_check.is_on():
             recorded = purity_check.recorded_twice(
                 self.callee, lambda: self._record(request._replace(before=Before()), free)
@@ -154,8 +152,7 @@ class Specialiser(NamedTuple):
             self.callee.findings.rolls_sizes = False
             return self.specialise(request, free)
         seconds = recorded_at - began, time.perf_counter() - recorded_at
-        is_quiet = changes_by_others() == others
-        self.history.note(found, reason, known, self.callee.shapes.fixed, is_quiet)
+        self.history.note(found, reason, known, self.callee.shapes.fixed)
         self.history.log_kernel(found.kernel, reason, seconds)
         return found
 

@@ -34,8 +34,9 @@ from tracejit.support.progress import stage
 from tracejit.trace.arguments.free_dimensions import RanOnce
 from tracejit.trace.arguments.signature import NUMBERS, Call, Leaf
 from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.type_questions import refused_types
-from tracejit.trace.capture.walk import LEAVES, Lend
+from tracejit.trace.capture.walk import LEAVES
 from tracejit.trace.recording.before import Walks
 from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.events import write_arguments
@@ -46,7 +47,6 @@ from tracejit.trace.recording.mutable_attributes import (
     Escaped,
     is_in_namespace,
     is_lendable,
-    let_go,
 )
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.recorded_matrix import RecordedMatrix
@@ -140,11 +140,11 @@ class Tracer:
         """Run the function with what it reads noted, or, where notes cannot tell, after a walk. The
         attributes of the names `rebound` have been lent after a run that assigned them."""
         findings = self.findings
-        walks = findings.walks or self.options.freeze
-        captures = captures_of_reads(request.before, findings.attributes, walks)
+        captures = captures_of_reads(request.before, findings.attributes, findings.walks)
         if captures is None:
             return self._walked(request)
         captures.reader.copies_tables = self.options.share
+        captures.reader.frozen = FrozenArrays() if self.options.freeze else None
         effects, problem = set(self.effects), None
         try:
             return self._run(request, captures)
@@ -188,22 +188,11 @@ class Tracer:
             raise
 
     def _walked(self, request: SpecialisationRequest) -> RecordedCall:
-        """Run the function with the attributes lent that change; as they are, where that fails."""
-        effects = set(self.effects)
-        lend = self.findings.attributes.lent
-        captures = self._captures(request.call, lend)
+        """Run the function after a walk over all that it reaches in the call."""
+        roots = _roots(self.callee.python, request.call)
+        captures = _captures(roots, freezes=self.options.freeze)
         request.before.note(captures)
-        try:
-            return self._run(request, captures)
-        except Rebound as rebound:
-            if self._captures(request.call, lend).lent.keys() <= captures.lent.keys():
-                raise Failed("attribute", rebound.args[0]) from None  # and has to stay as it is
-            return self._walked(request)
-        except (Exception, Escaped) as error:
-            if not captures.lent:
-                raise
-            problem = error
-        return self._unlent(request, captures, problem, effects)
+        return self._run(request, captures)
 
     def _unlent(
         self,
@@ -216,20 +205,14 @@ class Tracer:
         `effects` are those from before that."""
         self._begin_again(request, problem)
         self.effects = effects
-        request = request._replace(forced=())  # what is lent takes part in decisions
-        one = self._run(request, self._captures(request.call, None))
+        # What is lent takes part in decisions.
+        one = self._walked(request._replace(forced=()))
         if left := _give_back(captures, one.recording):
             raise (
                 problem if isinstance(problem, Exception) else Failed("attribute", left[0][0].name)
             )
         self.findings.attributes.keep(captures.lent)
         return one
-
-    def _captures(self, call: Call, lend: Lend | None) -> Captures:
-        """Capture what the function reaches in a call. The attributes that `lend` answers are
-        lent."""
-        roots = _roots(self.callee.python, call)
-        return _captures(roots, freezes=self.options.freeze, lend=lend)
 
     def _run(self, request: SpecialisationRequest, captures: AnyCaptures) -> RecordedCall:
         call, fixed, sizes = request.call, request.fixed, request.sizes
@@ -256,7 +239,6 @@ class Tracer:
                 recording.logging_reads() as log,
                 refused_types() if asks_types else nullcontext(),
                 stage("recording", name, lambda: len(recording.graph.nodes)),
-                loan,
                 following(captures) as notes,
             ):
                 made: dict[str, Any] = {}
@@ -443,7 +425,6 @@ def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> C
     """Capture what is in reach of `roots`. Raises Failed where other threads change that all the
     time."""
     problem = None
-    let_go()
     for _ in range(TRIES):
         try:
             return Captures(roots, limit, **options)

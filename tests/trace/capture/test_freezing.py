@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,35 @@ def test_arrays_are_thawed_when_the_last_kernel_is_gone() -> None:
     assert base.flags.writeable
     assert view.flags.writeable
     view[0] = 2.0
+
+
+def test_attributes_that_change_beside_a_frozen_array_are_read_at_each_call() -> None:
+    w, counter = np.ones(3), SimpleNamespace(n=0)
+
+    def counted(x: Any) -> Any:
+        counter.n += 1
+        return x * np.sum(w) * counter.n
+
+    f = tj.function(counted, freeze=True)
+    for k in range(1, 5):
+        assert f(X).tolist() == [3.0 * k, 6.0 * k, 9.0 * k]
+    assert counter.n == 4
+    assert f.tracing_count == 1
+    assert not w.flags.writeable
+
+
+def test_an_array_that_the_function_writes_to_is_not_frozen() -> None:
+    w = np.zeros(3)
+
+    def added(x: Any) -> Any:
+        w[0] += 1.0
+        return x * np.sum(w)
+
+    f = tj.function(added, freeze=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tj.TracejitWarning)
+        assert [f(X)[0] for _ in range(3)] == [1.0, 2.0, 3.0]
+    assert w.flags.writeable
 
 
 def test_what_was_read_only_stays_so() -> None:

@@ -27,7 +27,7 @@ import operator
 import re
 import weakref
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import (
     BuiltinMethodType,
@@ -46,7 +46,7 @@ from tracejit.trace.capture.classes import visit_class, visit_instance, visit_mo
 from tracejit.trace.capture.containers import visit_array, visit_buffer, visit_container
 from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.functions import visit_function, visit_memory
-from tracejit.trace.capture.walk import LEAVES, Lend, Walk
+from tracejit.trace.capture.walk import LEAVES, Walk
 from tracejit.trace.guards.access_paths import CALL, CONTEXT_VALUE, STATE, AccessPath
 from tracejit.trace.guards.check import compiled
 from tracejit.trace.guards.conditions import Guards
@@ -63,7 +63,13 @@ _MEMORY = type(functools.lru_cache(int))
 
 
 class Captures(Walk):
-    """Everything reachable from some functions and objects, as checks and captured arrays."""
+    """Everything reachable from some functions and objects, as checks and captured arrays.
+
+    No attribute is lent: nobody follows what code that is not converted does with it.
+    """
+
+    lent: Mapping[tuple[int, str], Any] = MappingProxyType({})
+    attributes: Sequence[tuple[Any, str, Any]] = ()
 
     def __init__(
         self,
@@ -71,15 +77,13 @@ class Captures(Walk):
         limit: int | None = LEAVES,
         compares: bool = True,
         freezes: bool = False,
-        lend: Lend | None = None,
     ) -> None:
         """Walk from `roots`: the function, the objects among its arguments, and the classes of
         containers among them. Containers of more than `limit` elements in all are refused, or,
         where it is None, not walked. Contents are copied only for a guard that `compares` them;
-        where it `freezes`, arrays are made read-only instead, if they can be; `lend` says which
-        attributes the kernel will read anew.
+        where it `freezes`, arrays are made read-only instead, if they can be.
         """
-        super().__init__(roots, limit, lend)
+        super().__init__(roots, limit)
         self._by_memory: dict[int, list[tuple[str, np.ndarray]]] | None = None
         self.frozen = FrozenArrays() if freezes else None
         before = None

@@ -69,7 +69,7 @@ def visit_instance(walk: Walk, value: Any, held: AccessPath) -> None:
         if foreign or is_of_library(kind):
             walk.visit(own[word], place, word)
         else:
-            walk.visit_attribute(value, word, own[word], place)
+            walk.visit(own[word], place, word)
     for word in sorted((walk.later_words & own.keys()) - words):
         walk.visit(own[word], held.own(word), word, inside=False)
     if foreign:

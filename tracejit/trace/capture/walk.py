@@ -4,7 +4,7 @@ shares: how what is met becomes conditions of a guard."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -23,9 +23,6 @@ from tracejit.trace.structure.wrapped import is_of_dask, of_dask
 LEAVES = 1000
 # What is one object to who hands it over: the methods of these classes do not change.
 OPAQUE = (list, dict, set, deque, FunctionType)
-# Who calls these reads and writes attributes past their class.
-UNSEEN = frozenset(("__getattribute__", "__setattr__", "__delattr__"))
-Lend = Callable[[Any, str, Any, bool], Any]
 
 # What every object, class or module has: no data of the user's.
 _OF_EVERY_OBJECT = {name for name in dir(type) if name.startswith("__")} | set(
@@ -37,11 +34,9 @@ _OF_EVERY_OBJECT = {name for name in dir(type) if name.startswith("__")} | set(
 class Walk:
     """A walk from some functions and objects outward, with the guard that it writes."""
 
-    def __init__(
-        self, roots: Iterable[Any], limit: int | None = LEAVES, lend: Lend | None = None
-    ) -> None:
+    def __init__(self, roots: Iterable[Any], limit: int | None = LEAVES) -> None:
         """Start at `roots`. Containers of more than `limit` elements in all are refused, or, where
-        it is None, not walked. `lend` says which attributes the kernel will read anew.
+        it is None, not walked.
 
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id. `words`
         are the attributes that the code spells, `later_words` those that only callbacks do, `names`
@@ -53,7 +48,6 @@ class Walk:
         self.limit = limit
         self.arrays: dict[int, tuple[str, np.ndarray]] = {}
         self.labels: dict[int, str] = {}
-        self.lend = lend
         self.words: set[str] = set()
         self.later_words: set[str] = set()
         self.names: set[str] = set()
@@ -70,8 +64,6 @@ class Walk:
         self.conditions = ConditionSet()
         self.add = self.conditions.add
         self.visited: dict[int, Any] = {}
-        self.lent: dict[tuple[int, str], tuple[AccessPath, Any]] = {}
-        self.attributes: list[tuple[Any, str, Any]] = []
         self.leaves = 0
 
     def visit(self, value: Any, place: AccessPath, name: str, inside: bool = True) -> None:
@@ -95,20 +87,6 @@ class Walk:
     def visit_object(self, value: Any, name: str) -> None:
         """Add the guards of what is inside of an object that is known to be the same."""
         self.visit(value, AccessPath(value), name)
-
-    def visit_attribute(self, holder: Any, word: str, value: Any, place: AccessPath) -> None:
-        """Add the guards of an attribute in the `__dict__` of an object, or what it has to be to
-        be lent to the recording."""
-        asks = not self.habits.isdisjoint(("ask type", "ask attribute"))
-        if self.lend is not None and not asks and not self.words & UNSEEN:
-            self.attributes.append((holder, word, value))
-            found = self.lend(holder, word, value, "ask identity" in self.habits)
-            if found is not None:
-                self.lent[id(holder), word] = place, found
-                for guard in found.guards():
-                    self.add(place, guard)
-                return
-        self.visit(value, place, word)
 
     def inside(self, value: Any, held: AccessPath, name: str) -> None:
         """Add the guards of what is inside of `value`, an object that stands at `held`."""

@@ -111,10 +111,12 @@ class Guards:
 
 class ReadConditions(NamedTuple):
     """The conditions of all that a recording has read, and the objects, by id, in whose places
-    there may be no others: None where there may be none at all."""
+    there may be no others: None where there may be none at all. Arrays that are read-only for the
+    conditions' sake are `frozen`."""
 
     all: list[Condition]
     fixed: frozenset[int] | None = None
+    frozen: Any = None
 
 
 class ConditionSet:

@@ -484,12 +484,12 @@ class Calls(Writes):
         if f.__globals__.get("__name__") == "contextlib" and type(wrapped) is FunctionType:
             manager = contextlib.contextmanager(self.of_function(wrapped))
             return lambda *args, **kwargs: self.made(manager(*args, **kwargs))
-        is_held = f.__closure__ and not is_foreign_module(str(f.__module__))
-        if (wrapped is not None or is_held) and not self.is_made(f):
-            self.walk(f)
         self.names.add(f.__name__)
         if f.__module__ == CALLBACKS:
             return self._later(f)
+        is_held = f.__closure__ and not is_foreign_module(str(f.__module__))
+        if (wrapped is not None or is_held) and not self.is_made(f):
+            self.walk(f)
         return self.handing(by_type(f, FunctionType) or f)
 
     def _dispatched(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -17,7 +17,12 @@ from tracejit.trace.guards.guards import OfType
 from tracejit.trace.guards.reads import is_foreign_module, module_name
 from tracejit.trace.reads.reader import Reader
 from tracejit.trace.recording.before import Before
-from tracejit.trace.recording.mutable_attributes import Attributes, Loan, is_lendable
+from tracejit.trace.recording.mutable_attributes import (
+    Attributes,
+    Loan,
+    attributes_of,
+    is_lendable,
+)
 from tracejit.trace.structure.draws import refusing_draws
 
 
@@ -48,27 +53,24 @@ class ReadCaptures:
         object that only a weak reference led to is not kept alive by a kernel."""
         if id(holder) in self.reader.paths:
             return False
-        is_space = type(holder) is SimpleNamespace
-        if is_space:
+        if self.reader.walks or id(attributes_of(holder)) in self.reader.known:
+            return False  # others may look there
+        if type(holder) is SimpleNamespace:
             found = self._known.of_namespace(holder, word, value, is_counter)
-            if self.reader.walks or id(vars(holder)) in self.reader.known:
-                found = None  # others may write there
         else:
             if is_counter and is_lendable(holder, word, value):
                 self._known.lend(holder, word)
             found = self._known.lent(holder, word, value)
-        if found is None or (is_foreign_module(module_name(type(holder))) and not is_space):
+            found = None if is_foreign_module(module_name(type(holder))) else found
+        if found is None:
             return False
-        if self.reader.walks:
-            self.reader.refuse("an attribute that changes, in code that is not converted")
         place = AccessPath(holder).own(word)
         self.lent[id(holder), word] = place, found
         for guard in found.guards():
             self.conditions.add(place, guard)
         assert self.loan is not None
         self.loan.lend(found)
-        if is_space:
-            self.reader.apart.setdefault(id(holder), set()).add(word)
+        self.reader.apart.setdefault(id(holder), set()).add(word)
         return True
 
     def _moves(self, holder: Any, step: PathStep, key: Any, value: Any) -> Any:

@@ -32,6 +32,7 @@ from tracejit.support.errors import TracejitError
 from tracejit.support.words import word_of
 from tracejit.trace.capture.ambient import ambient_states
 from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.guards.access_paths import (
     ATTRIBUTE,
     CELL,
@@ -149,6 +150,7 @@ class Notes:
         self.modules: set[str] = set()
         self.shows = False
         self.refused = ""
+        self.frozen: FrozenArrays | None = None
 
     def unsettle(self) -> None:
         """Let all be noted again that is met."""
@@ -432,7 +434,9 @@ class Notes:
                 self.hand_array(array)
         found = [*map(self._by_identity, self.conditions.values())]
         found += [Condition(path, Without(frozenset(x))) for path, x in self.absent.values()]
-        for array in self.arrays.values():
+        for key, array in self.arrays.items():
+            if self.frozen is not None and key not in self.written_arrays:
+                self.frozen.freeze(array)
             found += self._beside_contents(array)
         for state in ambient_states(self.names, self.modules, self.shows):
             found.append(Condition(AccessPath(state).then(STATE, state.label), Equal(state.read())))

@@ -5,22 +5,19 @@ lent to the recording: while the function runs, reading the attribute gives a Te
 to it is an event of the recording. The kernel reads the attribute at each call, and assigns to it
 when it has succeeded.
 
-The object itself is not touched. Its class has a `__getattribute__` and a `__setattr__` meanwhile
-that answer the recording thread alone; for every other thread they do what the class did. Whatever
-would go past them (`vars(self)`, a copy) ends the attempt, and the attributes stay as they are.
+The object itself is not touched: converted code reads and assigns by operators, which answer for
+the recording alone. Where anything else may look at the object (`vars(self)`, a copy, code that is
+not converted), the attempt ends, and the attributes stay as they are.
 
-Other numbers (globals, variables of closures, elements) are lent, too, where converted code reads
-them: an operator answers the Tensor. Nobody writes these. Where the function does, the attempt
-ends. Nor has the class of a SimpleNamespace hooks: operators read and write its numbers.
+Other numbers (globals, variables of closures, elements) are lent, too. Nobody writes these. Where
+the function does, the attempt ends.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 import sys
-import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
@@ -39,7 +36,7 @@ Key = tuple[int, str]
 NUMBERS = (int, float, complex)
 # Who asks an object for these sees its attributes without asking for them.
 WHOLE = frozenset(("__dict__", "__reduce__", "__reduce_ex__", "__getstate__"))
-HOOKS = ("__getattribute__", "__setattr__", "__delattr__")
+_HOOKS = ("__getattribute__", "__setattr__", "__delattr__")
 
 
 class Escaped(BaseException):
@@ -142,15 +139,10 @@ class Attributes:
             self._places[key] = known = place
         return known
 
-    def lent(
-        self, holder: Any, name: str, value: Any, asks_identity: bool = False
-    ) -> Attribute | None:
-        """The attribute, if a recording that finds this value in it is to read it anew; no array
-        of which the code `asks_identity`."""
+    def lent(self, holder: Any, name: str, value: Any) -> Attribute | None:
+        """The attribute, if a recording that finds this value in it is to read it anew."""
         key = id(holder), name
         if key in self._kept or not is_lendable(holder, name, value):
-            return None
-        if asks_identity and type(value) is np.ndarray:
             return None
         known = self._lent.get(key)
         if known is not None and known.holder is holder:
@@ -166,10 +158,9 @@ def is_lendable(holder: Any, name: str, value: Any) -> bool:
     if not (type(value) in NUMBERS or _is_array(value)):
         return False
     cls: Any = type(holder)
-    is_hooked = cls in _COUNTS  # by a loan, which has asked that before
-    if not is_hooked and any(getattr(cls, hook) is not getattr(object, hook) for hook in HOOKS):
+    if any(getattr(cls, hook) is not getattr(object, hook) for hook in _HOOKS):
         return False
-    own = attributes_of(holder) if is_hooked else vars(holder)
+    own = vars(holder)
     if type(own) is not dict or sys.getrefcount(own) > _REFERENCES:
         return False  # another object has the same attributes
     return not any(hasattr(type(vars(base).get(name)), "__set__") for base in cls.__mro__)
@@ -201,81 +192,24 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 class Loan:
-    """The attributes that one recording reads and assigns as Tensors, while it is open."""
+    """The attributes and numbers that one recording reads, and assigns, as Tensors."""
 
-    def __init__(self, lent: Mapping[Key, Attribute | Place], recording: Any) -> None:
-        """Lend the attributes and numbers `lent` to `recording`, which has begun."""
-        self.lent: dict[Key, Attribute | Place] = dict(lent)
-        self.names = {name for _, name in lent}
+    def __init__(self, recording: Any) -> None:
+        """Lend nothing yet to `recording`."""
+        self.lent: dict[Key, Attribute | Place] = {}
         self.recording = recording
         self.inputs: dict[Key, Tensor] = {}
         self.current: dict[Key, Any] = {}
         self.events: dict[Key, Event] = {}
-        self._holders = {holder for holder, _ in lent}
-        self._classes: list[type] = []
-        self._outer: Loan | None = None
-        self._is_open = False
         self._has_escaped = False
-
-    def __enter__(self) -> Loan:
-        if self.lent:
-            self._open()
-        return self
-
-    def _open(self) -> None:
-        if not self._is_open:
-            self._outer = _LOANS.get(threading.get_ident())
-            _LOANS[threading.get_ident()] = self
-        try:
-            holders = [one.holder for one in self.lent.values() if type(one) is Attribute]
-            for cls in dict.fromkeys(map(type, holders)).keys() - {SimpleNamespace}:
-                if cls not in self._classes:
-                    _hook(cls)
-                    self._classes.append(cls)
-        except BaseException as error:
-            self.__exit__()
-            if isinstance(error, TypeError):
-                raise Escaped from None
-            raise
-        self._is_open = True
 
     def lend(self, attribute: Attribute) -> None:
         """Lend one more attribute, before anything is known of it."""
         self.lent[id(attribute.holder), attribute.name] = attribute
-        self.names.add(attribute.name)
-        self._holders.add(id(attribute.holder))
-        self._open()
 
     def lend_number(self, key: Key, place: Place) -> None:
-        """Lend a number that converted code alone reads, and nobody writes."""
+        """Lend a number that nobody writes."""
         self.lent[key] = place
-
-    def __exit__(self, *error: object) -> None:
-        if not self.lent:
-            return
-        self._is_open = False
-        while self._classes:
-            _unhook(self._classes.pop())
-        if self._outer is None:
-            _LOANS.pop(threading.get_ident(), None)
-        else:
-            _LOANS[threading.get_ident()] = self._outer
-
-    @property
-    def is_open(self) -> bool:
-        """Return whether the recording is under way."""
-        return self._is_open and self.recording.open is True
-
-    # What the recording thread does
-
-    def has(self, holder: Any, name: str) -> bool:
-        """Return whether an attribute is lent; Escaped where code asks for all that an object
-        holds."""
-        if not self.is_open:
-            return False
-        if name in WHOLE and id(holder) in self._holders:
-            raise self.escape()
-        return name in self.names and (id(holder), name) in self.lent
 
     def escape(self) -> Escaped:
         """The error that ends the attempt, even if the user's code catches it."""
@@ -363,106 +297,6 @@ class Loan:
         return {
             key: known[tensor._held] for key, tensor in self.inputs.items() if tensor._held in known
         }
-
-
-# The classes of what is lent
-
-_LOANS: dict[int, Loan] = {}
-_COUNTS: dict[type, int] = {}
-_CHANGES: dict[int, int] = {}  # how often each thread has hooked a class or let go of one
-_LOCK = threading.RLock()
-
-
-def _hook(cls: type) -> None:
-    """Let the recording thread of a loan see what is lent of the objects of a class. Raises
-    TypeError where a class does not change."""
-    with _LOCK:
-        _COUNTS[cls] = _COUNTS.get(cls, 0) + 1
-        # Each time: a signal handler that lends, too, takes its hooks away in between.
-        for name, hook in _hooks_of(cls).items():
-            type.__setattr__(cls, name, hook)
-        _count_change()
-
-
-def _unhook(cls: type) -> None:
-    """The end of one loan."""
-    with _LOCK:
-        _COUNTS[cls] -= 1
-        if not _COUNTS[cls]:
-            _COUNTS.pop(cls)
-            for name in HOOKS:
-                if name in vars(cls):
-                    type.__delattr__(cls, name)
-        _count_change()
-
-
-def _count_change() -> None:
-    thread = threading.get_ident()
-    _CHANGES[thread] = _CHANGES.get(thread, 0) + 1
-
-
-def _hooks_of(cls: Any) -> dict[str, Any]:
-    """The methods that a class has meanwhile."""
-
-    def get(self: Any, name: str) -> Any:
-        loan = _LOANS.get(threading.get_ident())
-        if loan is not None and loan.has(self, name):
-            return loan.read(self, name)
-        return super(cls, self).__getattribute__(name)
-
-    def put(self: Any, name: str, value: Any) -> None:
-        loan = _LOANS.get(threading.get_ident())
-        if loan is not None and loan.has(self, name):
-            loan.write(self, name, value)
-        else:
-            super(cls, self).__setattr__(name, value)
-
-    def drop(self: Any, name: str) -> None:
-        loan = _LOANS.get(threading.get_ident())
-        if loan is not None and loan.has(self, name):
-            raise loan.escape()
-        super(cls, self).__delattr__(name)
-
-    return dict(zip(HOOKS, (get, put, drop), strict=True))
-
-
-def others_lend() -> bool:
-    """Return whether another thread has a loan: meanwhile, guards over the class of a lent object
-    do not hold."""
-    return bool(_LOANS) and any(thread != threading.get_ident() for thread in list(_LOANS))
-
-
-def let_go() -> None:
-    """Unhook what an interruption has left hooked."""
-    thread = threading.get_ident()
-    stale = _LOANS.get(thread)
-    if stale is not None and not stale.is_open:
-        del _LOANS[thread]
-    if _COUNTS and not _LOANS:
-        with _LOCK:
-            for cls in list(_COUNTS) if not _LOANS else ():
-                _COUNTS[cls] = 1
-                _unhook(cls)
-
-
-def changes_by_others() -> int:
-    """The number of times that other threads have begun or ended a loan."""
-    mine = threading.get_ident()
-    return sum(count for thread, count in list(_CHANGES.items()) if thread != mine)
-
-
-def _forget_in_child() -> None:
-    """In a forked child, end the loans of threads that are not there."""
-    global _LOCK
-    _LOCK = threading.RLock()
-    for thread, loan in list(_LOANS.items()):
-        if thread != threading.get_ident():
-            loan.__exit__()
-            del _LOANS[thread]
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_child)
 
 
 class _Alone:
