@@ -87,7 +87,7 @@ class Captures(Walk):
         self._by_memory: dict[int, list[tuple[str, np.ndarray]]] | None = None
         self.frozen = FrozenArrays() if freezes else None
         before = None
-        while before != (found := [*map(len, (self.words, self.later_words, self.habits))]):
+        while before != (found := [*map(len, (self.words, self.habits))]):
             before = found
             self.begin()
             for root in self.roots:

@@ -65,13 +65,7 @@ def visit_instance(walk: Walk, value: Any, held: AccessPath) -> None:
         if not isinstance(word, str):  # that only `vars` leads to
             walk.visit(own[word], held.attribute("__dict__").item(word), str(word))
             continue
-        place = held.own(word)
-        if foreign or is_of_library(kind):
-            walk.visit(own[word], place, word)
-        else:
-            walk.visit(own[word], place, word)
-    for word in sorted((walk.later_words & own.keys()) - words):
-        walk.visit(own[word], held.own(word), word, inside=False)
+        walk.visit(own[word], held.own(word), word)
     if foreign:
         return
     walk.add(held, OfType(kind))
@@ -129,9 +123,6 @@ def _visit_members(walk: Walk, cls: type, hidden: set[str], aside: frozenset[str
             walk.visit(member, held.own(word), word)
         elif word not in hidden | implicit:
             walk.visit(member, held.attribute(word), word)
-    for word in sorted((walk.later_words & vars(cls).keys()) - walk.words):
-        if isinstance(vars(cls)[word], FunctionType):
-            walk.visit(vars(cls)[word], held.attribute(word), word, inside=False)
     hidden.update(vars(cls))
 
 

@@ -28,7 +28,6 @@ from tracejit.trace.guards.reads import (
     NAMESPACES,
     TAKERS,
     Reads,
-    callbacks_of,
     is_foreign_module,
     is_installed,
     is_tool,
@@ -37,8 +36,6 @@ from tracejit.trace.guards.reads import (
     value_of,
 )
 from tracejit.trace.structure.draws import is_random
-
-CALLBACKS = "tracejit.api.callbacks"
 
 
 def visit_function(walk: Walk, function: FunctionType) -> None:
@@ -59,8 +56,7 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
         if "miss" in walk.habits:
             walk.add(held.attribute("__dict__"), Length(len(vars(function)), "attributes"))
     _visit_defaults(walk, function, held)
-    reads = _now_read(function)
-    _visit_globals(walk, function, reads)
+    _visit_globals(walk, function, reads_of(code_of(function)))
     free = code_of(function).co_freevars
     for word, cell in zip(free, function.__closure__ or (), strict=True):
         try:
@@ -68,26 +64,13 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
         except ValueError:  # the variable is bound later, or not at all
             walk.add(AccessPath(cell), Unbound())
             continue
-        inside = word in reads.cells or reads is reads_of(code_of(function))
-        walk.visit(value, AccessPath(cell).then(CELL, word), word, inside=inside)
-
-
-def _now_read(function: FunctionType) -> Reads:
-    """The reads of a function while it runs, without those of what it only hands to tj.callback."""
-    code = code_of(function)
-    names = callbacks_of(code)
-    known = {**vars(builtins), **function.__globals__} if names else {}
-    found = (value_of(path, known) for path in names)
-    if names and all(getattr(one, "__module__", "") == CALLBACKS for one in found):
-        return reads_of(code, by_callbacks=False)
-    return reads_of(code)
+        walk.visit(value, AccessPath(cell).then(CELL, word), word)
 
 
 def _visit_globals(walk: Walk, function: FunctionType, reads: Reads) -> None:
     """The names that the code of a function reads, and the modules that it imports."""
-    space, whole = function.__globals__, reads_of(code_of(function))
+    space = function.__globals__
     walk.words |= reads.attributes
-    walk.later_words |= whole.attributes - reads.attributes
     walk.names |= reads.names
     installed = is_installed(function)
     known = {**vars(builtins), **space, **_closure_of(function)} if reads.compared else {}
@@ -101,14 +84,11 @@ def _visit_globals(walk: Walk, function: FunctionType, reads: Reads) -> None:
             "match": reads.matches,
             "make": reads.uses(MAKERS),
             "ask type": reads.asks_type,
-            "ask attribute": reads.asks_attribute,
         }
     walk.habits.update(habit for habit, has in habits.items() if has)
     held, names = AccessPath(space), reads.names & space.keys()
     for word in sorted(names):
         walk.visit(space[word], held.then(GLOBAL, word), word)
-    for word in sorted((whole.names - names) & space.keys()):
-        walk.visit(space[word], held.then(GLOBAL, word), word, inside=False)
     if NAMESPACES & reads.names and not installed:
         before, walk.limit = (walk.limit, walk.leaves), None
         for word in sorted(word for word in space if word[:2] != "__" and word not in names):

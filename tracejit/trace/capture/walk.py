@@ -3,7 +3,6 @@ shares: how what is met becomes conditions of a guard."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterable
 from types import FunctionType
 from typing import Any
@@ -21,8 +20,6 @@ from tracejit.trace.guards.reads import LABELS
 from tracejit.trace.structure.wrapped import is_of_dask, of_dask
 
 LEAVES = 1000
-# What is one object to who hands it over: the methods of these classes do not change.
-OPAQUE = (list, dict, set, deque, FunctionType)
 
 # What every object, class or module has: no data of the user's.
 _OF_EVERY_OBJECT = {name for name in dir(type) if name.startswith("__")} | set(
@@ -39,9 +36,9 @@ class Walk:
         it is None, not walked.
 
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id. `words`
-        are the attributes that the code spells, `later_words` those that only callbacks do, `names`
-        its globals, `modules` those that objects come from, `habits` what the code does that asks
-        for more checks. `root` is the function that is first.
+        are the attributes that the code spells, `names` its globals, `modules` those that objects
+        come from, `habits` what the code does that asks for more checks. `root` is the function
+        that is first.
         """
         self.roots = list(roots)
         self.root = getattr(self.roots[0], "__func__", self.roots[0]) if self.roots else None
@@ -49,7 +46,6 @@ class Walk:
         self.arrays: dict[int, tuple[str, np.ndarray]] = {}
         self.labels: dict[int, str] = {}
         self.words: set[str] = set()
-        self.later_words: set[str] = set()
         self.names: set[str] = set()
         self.modules: set[str] = set()
         self.habits: set[str] = set()
@@ -66,13 +62,12 @@ class Walk:
         self.visited: dict[int, Any] = {}
         self.leaves = 0
 
-    def visit(self, value: Any, place: AccessPath, name: str, inside: bool = True) -> None:
-        """Add the guards of `value`, which is read again at `place`; of a container or a function
-        only for which it is, where what is `inside` is not read."""
+    def visit(self, value: Any, place: AccessPath, name: str) -> None:
+        """Add the guards of `value`, which is read again at `place`."""
         if place.step is not None:
             self.conditions.add_value(place, value)
         kind = type(value)
-        if kind in ATOMS or issubclass(kind, np.generic) or (not inside and kind in OPAQUE):
+        if kind in ATOMS or issubclass(kind, np.generic):
             return
         if id(value) in self.visited:
             return

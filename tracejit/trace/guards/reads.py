@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.trace.guards.handed_over import handed_over
 from tracejit.trace.source.bytecode import instructions
 from tracejit.trace.source.files import is_installed_file
 from tracejit.trace.source.places import PACKAGE
@@ -67,9 +66,8 @@ class Reads(NamedTuple):
     """The reads of code: names of globals, of attributes, and of modules that it imports, each with
     the number of dots in front. `shows` says that it makes text of objects, `matches` that it takes
     them apart by patterns, `asks_type` that it calls `type`, or asks a local variable for an
-    attribute by name: but of self; `asks_attribute` that it calls `type` of an attribute of self.
-    `compared` are the names and attributes that follow on `is`, None among them for an expression
-    without such a name. `cells` are variables of its closure."""
+    attribute by name: but of self. `compared` are the names and attributes that follow on `is`,
+    None among them for an expression without such a name."""
 
     names: frozenset[str]
     attributes: frozenset[str]
@@ -78,8 +76,6 @@ class Reads(NamedTuple):
     matches: bool
     asks_type: bool
     compared: frozenset[tuple[str, ...] | None]
-    asks_attribute: bool
-    cells: frozenset[str] = frozenset()
 
     def uses(self, words: frozenset[str]) -> bool:
         """Return whether one of these words is read, as a global name or an attribute."""
@@ -87,36 +83,19 @@ class Reads(NamedTuple):
 
 
 @functools.lru_cache(4096)
-def callbacks_of(code: CodeType) -> frozenset[tuple[str, ...]]:
-    """The names under which `code`, and the functions inside it, call what may be tj.callback."""
-    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
-    own = frozenset(one.callee for one in handed_over(code))
-    return own.union(*map(callbacks_of, inner))
-
-
-@functools.lru_cache(4096)
-def reads_of(code: CodeType, by_callbacks: bool = True) -> Reads:
-    """The reads of `code` and of the functions inside it. If `by_callbacks` is false, reads of
-    functions that are only handed to callbacks are left out."""
-    handed = [] if by_callbacks else handed_over(code)
-    passed_over = frozenset[int]().union(*[one.offsets for one in handed])
-    lambdas = [one.code for one in handed if one.code is not None]
+def reads_of(code: CodeType) -> Reads:
+    """The reads of `code` and of the functions inside it."""
     names: set[str] = set()
     attributes: set[str] = set()
     modules: set[tuple[str, int]] = set()
     compared: set[tuple[str, ...] | None] = set()
-    cells: set[str] = set()
-    shows = matches = asks_type = asks_attribute = False
+    shows = matches = asks_type = False
     before: list[Any] = [None, None]
     last: tuple[str, ...] | None = None
     for instruction in instructions(code):
         name, value = instruction.opname, instruction.argval
-        if instruction.offset in passed_over:
-            continue
         if name in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             names.add(value)
-        elif name.endswith("_DEREF") or name == "LOAD_CLASSDEREF":
-            cells.add(value)
         elif name in _ATTRIBUTES:
             attributes.add(value)
         elif name == "IMPORT_NAME":
@@ -135,26 +114,22 @@ def reads_of(code: CodeType, by_callbacks: bool = True) -> Reads:
             asks_type |= before[-1] in ATTRIBUTE_TESTS and name.startswith(
                 ("LOAD_FAST", "LOAD_DEREF")
             )
-        asks_attribute |= name in ("LOAD_ATTR", "LOAD_METHOD") and before == ["type", "self"]
         before = [before[-1], value]
     for constant in code.co_consts:
-        if isinstance(constant, CodeType) and constant not in lambdas:
-            inner = reads_of(constant, by_callbacks)
-            cells |= inner.cells & frozenset(code.co_freevars)
+        if isinstance(constant, CodeType):
+            inner = reads_of(constant)
             names |= inner.names
             attributes |= inner.attributes
             modules |= inner.modules
             shows |= inner.shows
             matches |= inner.matches
             asks_type |= inner.asks_type
-            asks_attribute |= inner.asks_attribute
             compared |= inner.compared
     # What a cell of this very code holds is a local variable.
     own = {CLOSURE + cell for cell in code.co_cellvars}
     compared = {None if path is not None and path[0] in own else path for path in compared}
     found = frozenset(names), frozenset(attributes), frozenset(modules)
-    reads = Reads(*found, shows, matches, asks_type, frozenset(compared), asks_attribute)
-    reads = reads._replace(cells=frozenset(cells))
+    reads = Reads(*found, shows, matches, asks_type, frozenset(compared))
     if "id" in names or reads.uses(IDENTITY_TESTS):
         reads = reads._replace(compared=reads.compared | {None})
     return reads._replace(shows=shows or reads.uses(SHOWERS))

@@ -85,11 +85,11 @@ class LateCaptures(Captures):
     """A walk while a function is recorded: what is recorded by then, and converted functions, are
     no state from before."""
 
-    def visit(self, value: Any, place: AccessPath, name: str, inside: bool = True) -> None:
+    def visit(self, value: Any, place: AccessPath, name: str) -> None:
         kind = type(value)
         is_made = kind is FunctionType and is_made_of_another(value)
         if not (is_made or kind in TENSORS or kind.__module__ in OF_THREADS):
-            super().visit(value, place, name, inside)
+            super().visit(value, place, name)
 
 
 class WholeCaptures(LateCaptures):

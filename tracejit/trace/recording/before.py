@@ -46,16 +46,15 @@ class Before:
     def note(self, captures: Any) -> None:
         """Note what they are now, unless that was done before."""
         if self._words is None:
-            self._words = captures.words | captures.later_words
+            self._words = captures.words
             self.note_walk(captures)
 
     def note_walk(self, captures: Any) -> None:
         """Note what a walk has found, where it was not noted before."""
-        words = captures.words | captures.later_words
         self._arrays = captures.arrays | self._arrays
         self._contents = captures.conditions.contents() | self._contents
         for holder in captures.visited.values():
-            self._note(holder, words)
+            self._note(holder, captures.words)
 
     def note_name(self, space: Any, name: str, own: dict[str, Any] | None = None) -> None:
         """Note the value of one name of a dict or cell, or of one attribute; of an object with its
