@@ -45,7 +45,6 @@ from tracejit.trace.recording.left_behind import put_numbers
 from tracejit.trace.recording.mutable_attributes import (
     Attribute,
     Escaped,
-    is_in_namespace,
     is_lendable,
 )
 from tracejit.trace.recording.record import Recording
@@ -330,9 +329,7 @@ class Tracer:
                 attribute.commit(assigned)
             return False
         for attribute, _ in rebound:
-            holder, value = attribute.holder, attribute.value
-            may_be_lent = is_lendable(holder, attribute.name, value)
-            if not (may_be_lent or is_in_namespace(holder, value)):
+            if not is_lendable(attribute.holder, attribute.name, attribute.value):
                 raise Failed("attribute", attribute.name)
             self.findings.attributes.lend(attribute.holder, attribute.name)
         return True

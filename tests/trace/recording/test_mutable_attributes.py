@@ -8,6 +8,7 @@ import json
 import threading
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,22 @@ def test_numbers_of_another_type_have_a_kernel_of_their_own() -> None:
         model.lr = [0.5, 2, 0.25, 3, np.float32(1.5), True, 4, 0.125][k]
 
     alike(lambda self, x: x.astype(np.float32) * self.lr, change, 8)
+
+
+def test_a_state_in_a_namespace_is_read_and_assigned_at_each_call() -> None:
+    space = SimpleNamespace(state=np.zeros(3))
+
+    @tj.function
+    def f(x: Any) -> Any:
+        space.state = np.tanh(space.state + x)
+        return space.state * 2.0
+
+    expected = np.zeros(3)
+    for k in range(5):
+        expected = np.tanh(expected + k * X)
+        np.testing.assert_allclose(f(k * X), 2.0 * expected)
+        np.testing.assert_allclose(space.state, expected)
+    assert len(f.kernels) == 1
 
 
 def test_an_array_that_is_replaced_is_read_at_each_call() -> None:

@@ -55,13 +55,12 @@ class ReadCaptures:
             return False
         if self.reader.walks or id(attributes_of(holder)) in self.reader.known:
             return False  # others may look there
-        if type(holder) is SimpleNamespace:
-            found = self._known.of_namespace(holder, word, value, is_counter)
-        else:
-            if is_counter and is_lendable(holder, word, value):
-                self._known.lend(holder, word)
-            found = self._known.lent(holder, word, value)
-            found = None if is_foreign_module(module_name(type(holder))) else found
+        is_foreign = is_foreign_module(module_name(type(holder)))
+        if is_foreign and type(holder) is not SimpleNamespace:
+            return False
+        if is_counter and is_lendable(holder, word, value):
+            self._known.lend(holder, word)
+        found = self._known.lent(holder, word, value)
         if found is None:
             return False
         place = AccessPath(holder).own(word)

@@ -112,19 +112,6 @@ class Attributes:
         """Let these attributes be read at each call again."""
         self._kept.difference_update(keys)
 
-    def of_namespace(
-        self, holder: Any, name: str, value: Any, is_written: bool
-    ) -> Attribute | None:
-        """A number of a SimpleNamespace, if it is read anew: where it `is_written`, on its first
-        value."""
-        key = id(holder), name
-        if key in self._kept or not is_in_namespace(holder, value):
-            return None
-        known = self._lent.get(key)
-        if is_written and (known is None or known.holder is not holder):
-            known = self._lent[key] = Attribute(holder, name)
-        return known if known is not None and known.holder is holder else None
-
     def moves(self, key: Key, value: Any, place: Place) -> Place | None:
         """The place of a number that a recording reads anew, as another one has found another
         number there; `key` is the same for all recordings."""
@@ -158,20 +145,13 @@ def is_lendable(holder: Any, name: str, value: Any) -> bool:
     if not (type(value) in NUMBERS or _is_array(value)):
         return False
     cls: Any = type(holder)
-    if any(getattr(cls, hook) is not getattr(object, hook) for hook in _HOOKS):
+    is_hooked = any(getattr(cls, hook) is not getattr(object, hook) for hook in _HOOKS)
+    if is_hooked and cls is not SimpleNamespace:
         return False
     own = vars(holder)
     if type(own) is not dict or sys.getrefcount(own) > _REFERENCES:
         return False  # another object has the same attributes
     return not any(hasattr(type(vars(base).get(name)), "__set__") for base in cls.__mro__)
-
-
-def is_in_namespace(holder: Any, value: Any) -> bool:
-    """Return whether a value is a number of a SimpleNamespace, which converted code may be lent."""
-    if type(holder) is not SimpleNamespace or type(value) not in NUMBERS:
-        return False
-    own = vars(holder)
-    return sys.getrefcount(own) <= _REFERENCES  # nobody else has the same attributes
 
 
 def _is_array(value: Any) -> bool:
