@@ -183,7 +183,7 @@ TESTED_BY = {
         ops.scipy.stats.positive ops.scipy.stats.statistics
     """,
     "tests/solvers/test_samples.py": """
-        solvers.equations solvers.initial_values solvers.integrals solvers.minima solvers.roots
+        solvers.equations solvers.integrals solvers.minima solvers.roots
         solvers.trajectories
     """,
     "tests/solvers/test_calls.py": """

@@ -10,8 +10,9 @@ Reverse mode goes through the steps of the solver backwards. The cotangent a sat
 equation a' = -(d rate / d y)^T a, and the gradient of the parameters is the integral of
 (d rate / d parameters)^T a. The equation is linear, so each step is one of Radau's collocation
 method, and many are solved at once. For a large state, the steps of an explicit method are
-differentiated as they were made. `odeint` tells how many steps it made between two times; there
-they are taken to be of one size.
+differentiated as they were made. `odeint` has no dense output: it is asked for the states at the
+nodes between two times as well, which costs no step. Where it made more steps than four there, it
+solves again, for the nodes of every fourth step.
 
 The derivative of an adjoint is that of the same product with all sensitivities, which is another
 initial value problem: so derivatives of every order are right.
@@ -276,7 +277,7 @@ class InitialValueDerivative:
         """The cotangents of the initial state and of what moves of the parameters."""
         problem, recording = self.problem, self.recording
         method = self.node.params.get("method", "odeint")
-        if problem.op is ODEINT and not is_collocated(problem.size, method):
+        if problem.op is ODEINT and not (len(bar) > 1 and is_collocated(problem.size, method)):
             return problem.product(self.moving, bar)
         given: list[Any] = [
             *self.operands[problem.invariants :],
@@ -337,7 +338,8 @@ class InitialValueDerivative:
         and the cotangents of what moves of the parameters, summed."""
         problem, recording = self.problem, self.recording
         size = problem.size
-        count = STAGES[method] * chunk_of(size, method)
+        times = int(problem.given("times").shape[0]) if problem.op is ODEINT else 0
+        count = STAGES[method] * chunk_of(size, method, times)
         rows = ArrayType((count, size), FLOAT)
         kinds = {"ts": ArrayType((count,), FLOAT), "ys": rows, "cotangents": rows}
         function = Function(recording, problem.body.name, kinds)
@@ -371,15 +373,16 @@ class InitialValueDerivative:
 
 @cache
 def radau(stages: int) -> list[Any]:
-    """The nodes of Radau's collocation method in (0, 1], and the integrals from 0 to each of the
-    polynomials that are one at one of them (Hairer and Wanner, Solving Ordinary Differential
-    Equations II, IV.5)."""
+    """The nodes of Radau's collocation method in [0, 1), and the integrals from each of them to 1
+    of the polynomials that are one at one of them (Hairer and Wanner, Solving Ordinary Differential
+    Equations II, IV.5, backwards)."""
     power = np.poly1d([1.0] + [0.0] * (stages - 1)) * np.poly1d([1.0, -1.0]) ** stages
     nodes = np.sort(power.deriv(stages - 1).roots.real)
     nodes[-1] = 1.0
     powers = np.arange(stages)
     table = nodes[:, None] ** powers
-    return [nodes, table * nodes[:, None] / (powers + 1) @ np.linalg.inv(table)]
+    weights = table * nodes[:, None] / (powers + 1) @ np.linalg.inv(table)
+    return [1.0 - nodes[::-1], weights[::-1, ::-1].copy()]
 
 
 def is_collocated(size: int, method: str) -> bool:
@@ -387,9 +390,10 @@ def is_collocated(size: int, method: str) -> bool:
     return method in IMPLICIT or size <= MOST_COLLOCATED
 
 
-def chunk_of(size: int, method: str) -> int:
-    """The number of steps whose linear systems are solved at once."""
-    return int(np.clip(MOST_NUMBERS // (STAGES[method] * size) ** 2, 1, 32))
+def chunk_of(size: int, method: str, times: int = 0) -> int:
+    """The number of steps that are solved at once: one between two times of `odeint`, and a few."""
+    most = MOST_NUMBERS // (STAGES[method] * size) ** 2
+    return int(np.clip(most, 1, np.clip(times + 8, 32, 256)))
 
 
 def _batched_adjoint(name: str, moved: Moved, *operands: Any, **params: Any) -> Any:
@@ -464,16 +468,15 @@ def _spelled_adjoint(places: Mapping[str, str], given: Sequence[ArrayType], **pa
     times = f", {places['times']}" if "times" in places else ""
     grid = f"*helpers.steps_to({places['steps']}, {places['bar']}{times})"
     if len(given) == len(places):
-        return _spelled_collocation(
-            given[2].size, params["method"], places, f"{places['steps']}.sol, {grid}"
-        )
+        nodes = f"*helpers.nodes_of_steps({places['steps']}.sol, {places['nodes']}, {grid})"
+        return _spelled_collocation(chunk_of(given[2].size, params["method"]), places, nodes)
     method = params["method"]
     return f"helpers.explicit_adjoint({{rate}}, {{pull}}, scipy.integrate.{method}, {grid})"
 
 
-def _spelled_collocation(size: int, method: str, places: Mapping[str, str], grid: str) -> str:
-    sizes = f"{chunk_of(size, method)}, {places['nodes']}, {places['weights']}"
-    return f"helpers.collocation_adjoint({{jacobians}}, {{pull}}, {sizes}, {grid})"
+def _spelled_collocation(chunk: int, places: Mapping[str, str], nodes: str) -> str:
+    bodies = "{jacobians}, {pull}"
+    return f"helpers.collocation_adjoint({bodies}, {chunk}, {places['weights']}, {nodes})"
 
 
 def _odeint_options(params: Any) -> str:
@@ -483,8 +486,12 @@ def _odeint_options(params: Any) -> str:
 
 def _spelled_odeint(given: Sequence[ArrayType], has_steps: bool = False, **params: Any) -> str:
     options = _odeint_options(params)
-    call = f"scipy.integrate.odeint({{rate}}, {{0}}, {{1}}{options}, full_output=True)"
-    return f"helpers.{'with_report' if has_steps else 'successful'}(*{call})"
+    if not has_steps:
+        call = f"scipy.integrate.odeint({{rate}}, {{0}}, {{1}}{options}, full_output=True)"
+        return f"helpers.successful(*{call})"
+    solve = f"lambda rate, ts: scipy.integrate.odeint(rate, {{0}}, ts{options}, full_output=True)"
+    place, fractions = params["order"].index("t"), radau(STAGES["odeint"])[0].tolist()
+    return f"helpers.with_nodes({solve}, {{rate}}, {place}, {{1}}, {fractions})"
 
 
 def _spelled_odeint_adjoint(
@@ -492,8 +499,8 @@ def _spelled_odeint_adjoint(
 ) -> str:
     solve = f"lambda ts: scipy.integrate.odeint({{rate}}, {{0}}, ts{_odeint_options(params)})"
     known = ", ".join(places[word] for word in ("nodes", "times", "steps", "bar"))
-    grid = f"*helpers.steps_of_odeint({solve}, {known})"
-    return _spelled_collocation(given[0].size, "odeint", places, grid)
+    nodes = f"*helpers.nodes_of_odeint({solve}, {known})"
+    return _spelled_collocation(chunk_of(given[0].size, "odeint", given[1].size), places, nodes)
 
 
 def _last(*types: ArrayType, invariants: int, **params: Any) -> ArrayType:

@@ -89,7 +89,7 @@ def first_event(result, number):
     "successful": '''
 def successful(states, report):
     """Return the states of odeint; raise RuntimeError if it did not reach the end."""
-    if report["message"] != "Integration successful.":
+    if not report["message"].startswith(("Integration successful", "Nothing was done")):
         raise RuntimeError(report["message"])
     return states
 ''',
@@ -105,6 +105,13 @@ def steps_to(result, bar, times=None):
     bars = np.zeros((ts.size, bar.shape[0]))
     np.add.at(bars, [np.flatnonzero(ts == t)[0] for t in times], bar.T)
     return ts, result.sol(ts).T, bars
+''',
+    "nodes_of_steps": '''
+def nodes_of_steps(states, fractions, ts, ys, bars):
+    """Return the times of steps; times and states at their nodes; cotangents."""
+    nodes = ts[:-1, None] + np.diff(ts)[:, None] * fractions
+    points = states(nodes.reshape(-1)).T
+    return ts, nodes, points.reshape(*nodes.shape, -1), bars
 ''',
     "explicit_adjoint": '''
 def explicit_adjoint(rate, pull, method, ts, ys, bars):
@@ -128,53 +135,83 @@ def explicit_adjoint(rate, pull, method, ts, ys, bars):
         back = back + slopes.sum(axis=0) + bars[k]
     return np.concatenate((back, total))
 ''',
-    "with_report": '''
-def with_report(states, report):
-    """Return the states of odeint, and its report; raise RuntimeError if it failed."""
-    if report["message"] != "Integration successful.":
+    "with_nodes": '''
+def with_nodes(solve, rate, place, times, fractions):
+    """Return the states of odeint; and those at nodes between times, with the times of calls."""
+    calls = []
+
+    def noted(*point):
+        calls.append(point[place])
+        return rate(*point)
+
+    # The first step depends on the first time that is asked for: no node is before it.
+    first = max(int(np.argmax(times != times[0])), 1)
+    nodes = times[first:-1, None] + np.diff(times[first:])[:, None] * fractions
+    table = np.concatenate((times[:first], nodes.reshape(-1), times[-1:]))
+    states, report = solve(noted, table)
+    if not report["message"].startswith(("Integration successful", "Nothing was done")):
         raise RuntimeError(report["message"])
-    return states, report
+    chosen = np.concatenate((np.arange(first), np.arange(first, table.size, len(fractions))))
+    return states[chosen], (states, calls, first)
 ''',
-    "steps_of_odeint": '''
-def steps_of_odeint(solve, nodes, times, report, bar):
-    """Return the states as a function of time, and times, states, cotangents at steps of odeint."""
-    counts = np.maximum(np.diff(report["nst"], prepend=0), 1)
-    parts = [np.linspace(*ends, count + 1)[1:] for *ends, count in zip(times, times[1:], counts)]
-    ts = np.concatenate((times[:1], *parts))
-    inner = ts[1:, None] - np.diff(ts)[:, None] * nodes
+    "nodes_of_odeint": '''
+def nodes_of_odeint(solve, fractions, times, known, bar):
+    """Return the ends of steps; times and states at their nodes; cotangents at the ends."""
+    states, calls, first = known
     sign = 1.0 if times[0] <= times[-1] else -1.0
-    table = sign * np.union1d(sign * ts, sign * inner)
-    columns = solve(table).T
-    bars = np.zeros((ts.size, bar.shape[1]))
-    bars[np.cumsum([0, *counts])] = bar
-    states = lambda t: np.stack([np.interp(sign * t, sign * table, each) for each in columns])
-    return states, ts, states(ts).T, bars
+    goals, calls = sign * times, sign * np.array(calls)
+    # A step was accepted if no later call is before its end.
+    made = calls[:-1][calls[:-1] < np.minimum.accumulate(calls[:0:-1])[::-1]]
+    made = made[(goals[0] < made) & (made < goals[-1])]
+    place = np.searchsorted(goals, made)
+    number = np.arange(1, made.size + 1) - np.searchsorted(place, place)
+    is_end = (number % 4 == 0) & (place == np.append(place[1:], 0))
+    last = place[is_end].max(initial=first)
+    ends = np.sort(np.concatenate((goals, made[is_end])))
+    bars = np.zeros((ends.size, bar.shape[1]))
+    np.add.at(bars, np.searchsorted(ends, goals), bar)
+    ends *= sign
+    nodes = ends[:-1, None] + np.diff(ends)[:, None] * fractions
+    again = solve(nodes[: ends.size - times.size + last].reshape(-1))
+    points = np.concatenate((again, states[first + (last - first) * fractions.size : -1]))
+    return ends, nodes, points.reshape(*nodes.shape, -1), bars
 ''',
     "collocation_adjoint": '''
-def collocation_adjoint(jacobians, pull, chunk, nodes, weights, states, ts, ys, bars):
+def collocation_adjoint(jacobians, pull, chunk, weights, ends, nodes, points, bars):
     """Return the gradients of the first state and the parameters: a step of Radau's for each."""
-    stages, (count, size) = nodes.size, ys.shape
-    back, total = bars[-1], 0.0
-    for stop in range(count - 1, 0, -chunk):
+    stages, size = points.shape[1:]
+    whole = stages * size
+    starts, moves = np.tile(np.eye(size), (stages, 1)), np.zeros((chunk, size + 1, size + 1))
+    moves[:, size, size] = 1.0
+    back, total = np.append(bars[-1], 1.0), 0.0
+    for stop in range(len(points), 0, -chunk):
         first = max(stop - chunk, 0)
-        steps = np.zeros(chunk)
-        ends = np.full(chunk, ts[first])
-        steps[: stop - first] = ts[first + 1 : stop + 1] - ts[first:stop]
-        ends[: stop - first] = ts[first + 1 : stop + 1]
-        times = (ends[:, None] - steps[:, None] * nodes).reshape(-1)
-        points = states(times).T
-        slopes = jacobians(times, points).reshape(chunk, stages, size, size)
-        system = np.einsum("k,ij,kjba->kiajb", -steps, weights, slopes)
-        system = system.reshape(chunk, stages * size, stages * size) + np.eye(stages * size)
-        maps = np.linalg.solve(system, np.tile(np.eye(size), (chunk, stages, 1)))
-        begins = np.zeros((chunk, size, 1))
-        for k in reversed(range(stop - first)):
-            begins[k, :, 0] = back
-            back = maps[k, -size:] @ back + bars[first + k]
-        cotangents = (maps @ begins).reshape(chunk, stages, size)
-        cotangents *= (steps[:, None] * weights[-1])[:, :, None]
-        total = total + pull(times, points, cotangents.reshape(-1, size))
-    return np.concatenate((back, total))
+        count = stop - first
+        rows = np.minimum(np.arange(first, first + chunk), stop - 1)
+        places = nodes[rows].reshape(-1), points[rows].reshape(-1, size)
+        steps = np.diff(ends[first : stop + 1])[:, None, None]
+        slopes = jacobians(*places).reshape(chunk, stages, size, size)[:count].swapaxes(2, 3)
+        integrals, maps, change = steps * weights, starts, np.inf
+        for _ in range(12 if size > 4 else 0):
+            before, last = change, maps
+            rates = (slopes @ maps.reshape(-1, stages, size, size)).reshape(count, stages, -1)
+            maps = starts + (integrals @ rates).reshape(-1, whole, size)
+            change = np.abs(maps - last).max()
+            if change < 1e-10 or not change < before:
+                break
+        if not change < 1e-10:
+            system = integrals[:, :, None, :, None] * slopes.swapaxes(1, 2)[:, None]
+            maps = np.linalg.solve(np.eye(whole) - system.reshape(-1, whole, whole), starts)
+        moves[:count, :size, :size], moves[:count, :size, size] = maps[:, :size], bars[first:stop]
+        begins = [back]
+        for move in moves[:count][::-1]:
+            begins.append(move.dot(begins[-1]))
+        back = begins.pop()
+        cotangents = np.zeros((chunk, stages, size))
+        found = (maps @ np.array(begins[::-1])[:, :size, None]).reshape(-1, stages, size)
+        np.multiply(found, steps * weights[0][:, None], out=cotangents[:count])
+        total = total + pull(*places, cotangents.reshape(-1, size))
+    return np.concatenate((back[:size], total))
 ''',
     "converged": '''
 def converged(solver, before, x, info):
