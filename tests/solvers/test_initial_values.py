@@ -81,3 +81,17 @@ def test_odeint_has_the_gradient_of_the_exact_solution(name: str) -> None:
     step = 1e-30
     expected = exact(p + step * 1j, start).imag / step, exact(p, start + step * 1j).imag / step
     np.testing.assert_allclose(found, expected, rtol=10 * TOLERANCE, atol=10 * TOLERANCE / p)
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "LSODA"])
+def test_the_adjoint_of_an_explicit_method_adds_little_to_its_error(method: str) -> None:
+    """The state of a logistic equation grows, then saturates."""
+    p, start, end, tolerance = 1.3, 0.01, 10.0, 1e-6
+
+    def last(start: Any) -> Any:
+        options = {"method": method, "rtol": tolerance, "atol": 1e-3 * tolerance}
+        return si.solve_ivp(lambda t, y: p * y * (1.0 - y), (0.0, end), [start], **options).y[0, -1]
+
+    fading = np.exp(-p * end)
+    expected = fading / (start + (1.0 - start) * fading) ** 2
+    np.testing.assert_allclose(tj.grad(last)(start), expected, rtol=10 * tolerance)

@@ -54,8 +54,9 @@ IVP_OPTIONS = ("rtol", "atol", "first_step", "max_step", "min_step")
 ODEINT_OPTIONS = ("rtol", "atol", "h0", "hmax", "hmin", "mxstep", "mxordn", "mxords")
 IMPLICIT = ("Radau", "BDF", "LSODA")
 """The methods that take the Jacobian of the rate."""
-STAGES = {"RK23": 2, "RK45": 3, "DOP853": 5, "Radau": 3, "BDF": 3, "LSODA": 4, "odeint": 4}
-"""The stages of Radau's method for the adjoint of each method, so that its order is no lower."""
+STAGES = {"RK23": 3, "RK45": 4, "DOP853": 5, "Radau": 3, "BDF": 3, "LSODA": 4, "odeint": 4}
+"""The stages of Radau's method for the adjoint of each method. Its order is 2 stages - 1: higher than
+that of an explicit method, whose steps are then long for one of the same order."""
 MOST_COLLOCATED = 32
 """The largest state whose adjoint is solved in matrices after an explicit method."""
 MOST_NUMBERS = 1_000_000
