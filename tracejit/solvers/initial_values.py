@@ -10,9 +10,10 @@ Reverse mode goes through the steps of the solver backwards. The cotangent a sat
 equation a' = -(d rate / d y)^T a, and the gradient of the parameters is the integral of
 (d rate / d parameters)^T a. The equation is linear, so each step is one of Radau's collocation
 method, and many are solved at once. For a large state, the steps of an explicit method are
-differentiated as they were made. `odeint` has no dense output: it is asked for the states at the
-nodes between two times as well, which costs no step. Where it made more steps than four there, it
-solves again, for the nodes of every fourth step.
+differentiated as they were made; after a stiff one, each step of Radau's method is solved by
+iteration, with factors of the size of the Jacobian. `odeint` has no dense output: it is asked for
+the states at the nodes between two times as well, which costs no step. Where it made more than four
+steps there, it solves again, for the nodes of every fourth step.
 
 The derivative of an adjoint is that of the same product with all sensitivities, which is another
 initial value problem: so derivatives of every order are right.
@@ -55,10 +56,10 @@ ODEINT_OPTIONS = ("rtol", "atol", "h0", "hmax", "hmin", "mxstep", "mxordn", "mxo
 IMPLICIT = ("Radau", "BDF", "LSODA")
 """The methods that take the Jacobian of the rate."""
 STAGES = {"RK23": 3, "RK45": 4, "DOP853": 5, "Radau": 3, "BDF": 3, "LSODA": 4, "odeint": 4}
-"""The stages of Radau's method for the adjoint of each method. Its order is 2 stages - 1: higher than
-that of an explicit method, whose steps are then long for one of the same order."""
+"""The stages of Radau's method for the adjoint of each method: its order is 2 stages - 1. The steps
+of an explicit method are long for another of its order: so the adjoint has a higher one."""
 MOST_COLLOCATED = 32
-"""The largest state whose adjoint is solved in matrices after an explicit method."""
+"""The largest state whose adjoint is solved in matrices, for many steps at once."""
 MOST_NUMBERS = 1_000_000
 """The most numbers in the matrices that are solved at once."""
 
@@ -278,7 +279,7 @@ class InitialValueDerivative:
         """The cotangents of the initial state and of what moves of the parameters."""
         problem, recording = self.problem, self.recording
         method = self.node.params.get("method", "odeint")
-        if problem.op is ODEINT and not (len(bar) > 1 and is_collocated(problem.size, method)):
+        if problem.op is ODEINT and len(bar) == 1:
             return problem.product(self.moving, bar)
         given: list[Any] = [
             *self.operands[problem.invariants :],
@@ -290,11 +291,12 @@ class InitialValueDerivative:
             for name in ("rate", "jacobian")
             if (body := self.node.params.get(name)) is not None
         }
-        if is_collocated(problem.size, method):
+        if problem.size <= MOST_COLLOCATED:
             bodies |= self._collocated(method)
-            given += radau(STAGES[method])
         else:
-            bodies["pull"] = self._pull()
+            bodies |= self._one_by_one(method)
+        if is_dense(problem.size, method):
+            given += radau(STAGES[method])
         options = {name: self.node.params[name] for name in problem.op.options}
         first = [self.operands[k] for k in self.moving]
         options["parameters"] = len(first)
@@ -303,26 +305,35 @@ class InitialValueDerivative:
         assert isinstance(op, Routine)
         return emit_routine(recording, op, bodies, given, first, **options)[0]
 
-    def _pull(self) -> Body:
-        """The function of a time, a state and a cotangent of the rate that returns those of the
-        state and of what moves of the parameters."""
+    def _one_by_one(self, method: str) -> dict[str, Body]:
+        """The functions of one time and state: the cotangents of the state and of what moves of the
+        parameters for that of the rate; for an implicit method the Jacobian by the state."""
         problem, recording = self.problem, self.recording
-        state = problem.start.type
-        function = Function(
-            recording, problem.body.name + "_pullback", {"t": SCALAR, "y": state, "a": state}
-        )
+        kinds = {"t": SCALAR, "y": problem.start.type, "cotangent": problem.start.type}
+        function = Function(recording, problem.body.name, kinds)
+        alone = Function(recording, problem.body.name, dict(list(kinds.items())[:2]))
+
+        def rate(t: Any, y: Any) -> tuple[Any, list[Node]]:
+            first = len(recording.graph.nodes)
+            return problem.rate(t, y), recording.graph.nodes[first:]
 
         def pull() -> list[Any]:
-            t, y, a = function.inputs
-            first = len(recording.graph.nodes)
-            r = problem.rate(t, y)
-            nodes = recording.graph.nodes[first:]
+            t, y, bar = function.inputs
+            r, nodes = rate(t, y)
             xs = [y, *[self.operands[k] for k in self.moving]]
-            found = cotangents_of([r], xs, [a], nodes)
+            found = cotangents_of([r], xs, [bar], nodes)
             return [np.concatenate([np.reshape(g, -1) for g in found])]
 
+        def matrix() -> list[Any]:
+            t, y = alone.inputs
+            r, nodes = rate(t, y)
+            return [jacobian(r, y, nodes)]
+
         with recording.at(NOWHERE):
-            return function.body(function.record(pull))
+            bodies = {"pull": function.body(function.record(pull), "_pullback")}
+            if is_dense(problem.size, method):
+                bodies["matrix"] = alone.body(alone.record(matrix), "_jacobian")
+            return bodies
 
     def _here(self, body: Subgraph) -> Body:
         """A function of time and state, as it reads the operands."""
@@ -386,9 +397,9 @@ def radau(stages: int) -> list[Any]:
     return [1.0 - nodes[::-1], weights[::-1, ::-1].copy()]
 
 
-def is_collocated(size: int, method: str) -> bool:
-    """Return whether the adjoint of a problem is solved by collocation, in matrices."""
-    return method in IMPLICIT or size <= MOST_COLLOCATED
+def is_dense(size: int, method: str) -> bool:
+    """Return whether an adjoint reads states between the solver's steps."""
+    return size <= MOST_COLLOCATED or method in (*IMPLICIT, "odeint")
 
 
 def chunk_of(size: int, method: str, times: int = 0) -> int:
@@ -452,12 +463,11 @@ class AdjointDerivative:
 def _spelled_ivp(given: Sequence[ArrayType], has_steps: bool = False, **params: Any) -> str:
     at = ", t_eval={3}" if len(given) == 4 else ""
     jac = ", jac={jacobian}" if "jacobian" in params else ""
-    is_dense = at or is_collocated(given[2].size, params["method"])
-    dense = True if has_steps and is_dense else None
+    reads_between = at or is_dense(given[2].size, params["method"])
     options = keywords(
         method=params["method"],
         **{name: params[name] for name in IVP_OPTIONS},
-        dense_output=dense,
+        dense_output=True if has_steps and reads_between else None,
     )
     call = f"scipy.integrate.solve_ivp({{rate}}, ({{0}}, {{1}}), {{2}}{at}{jac}{options})"
     if has_steps:
@@ -468,16 +478,19 @@ def _spelled_ivp(given: Sequence[ArrayType], has_steps: bool = False, **params: 
 def _spelled_adjoint(places: Mapping[str, str], given: Sequence[ArrayType], **params: Any) -> str:
     times = f", {places['times']}" if "times" in places else ""
     grid = f"*helpers.steps_to({places['steps']}, {places['bar']}{times})"
-    if len(given) == len(places):
-        nodes = f"*helpers.nodes_of_steps({places['steps']}.sol, {places['nodes']}, {grid})"
-        return _spelled_collocation(chunk_of(given[2].size, params["method"]), places, nodes)
-    method = params["method"]
-    return f"helpers.explicit_adjoint({{rate}}, {{pull}}, scipy.integrate.{method}, {grid})"
+    method, size = params["method"], given[2].size
+    if not is_dense(size, method):
+        return f"helpers.explicit_adjoint({{rate}}, {{pull}}, scipy.integrate.{method}, {grid})"
+    nodes = f"helpers.nodes_of_steps({places['steps']}.sol, {places['nodes']}, {grid})"
+    return _spelled_radau(size, chunk_of(size, method), places, nodes)
 
 
-def _spelled_collocation(chunk: int, places: Mapping[str, str], nodes: str) -> str:
-    bodies = "{jacobians}, {pull}"
-    return f"helpers.collocation_adjoint({bodies}, {chunk}, {places['weights']}, {nodes})"
+def _spelled_radau(size: int, chunk: int, places: Mapping[str, str], nodes: str) -> str:
+    known = f"{places['weights']}, *{nodes}"
+    if size <= MOST_COLLOCATED:
+        return f"helpers.collocation_adjoint({{jacobians}}, {{pull}}, {chunk}, {known})"
+    solver = "scipy.linalg.lu_factor, scipy.linalg.lu_solve"
+    return f"helpers.implicit_adjoint({{matrix}}, {{pull}}, {solver}, {known})"
 
 
 def _odeint_options(params: Any) -> str:
@@ -500,8 +513,9 @@ def _spelled_odeint_adjoint(
 ) -> str:
     solve = f"lambda ts: scipy.integrate.odeint({{rate}}, {{0}}, ts{_odeint_options(params)})"
     known = ", ".join(places[word] for word in ("nodes", "times", "steps", "bar"))
-    nodes = f"*helpers.nodes_of_odeint({solve}, {known})"
-    return _spelled_collocation(chunk_of(given[0].size, "odeint", given[1].size), places, nodes)
+    nodes = f"helpers.nodes_of_odeint({solve}, {known})"
+    size = given[0].size
+    return _spelled_radau(size, chunk_of(size, "odeint", given[1].size), places, nodes)
 
 
 def _last(*types: ArrayType, invariants: int, **params: Any) -> ArrayType:

@@ -213,6 +213,39 @@ def collocation_adjoint(jacobians, pull, chunk, weights, ends, nodes, points, ba
         total = total + pull(*places, cotangents.reshape(-1, size))
     return np.concatenate((back[:size], total))
 ''',
+    "implicit_adjoint": '''
+def implicit_adjoint(matrix, pull, factor, solve, weights, ends, nodes, points, bars):
+    """Return the gradients of the first state and the parameters: Radau's steps, by iteration."""
+    stages, size = points.shape[1:]
+    values, vectors = np.linalg.eig(weights)
+    chosen = np.flatnonzero(values.imag >= 0.0)
+    parts = [np.real_if_close(part) for part in np.linalg.inv(vectors)[chosen]]
+    wholes = vectors[:, chosen] * np.where(values[chosen].imag > 0.0, 2.0, 1.0)
+    factors, latest = [], len(points)
+    back, total = bars[-1], 0.0
+    for k in reversed(range(len(points))):
+        step, cotangents, before = ends[k + 1] - ends[k], np.tile(back, (stages, 1)), np.inf
+        for sweep in range(100):
+            pulled = np.array([pull(*each) for each in zip(nodes[k], points[k], cotangents)])
+            change = back + step * weights @ pulled[:, :size] - cotangents
+            if factors:
+                solved = [solve(one, part @ change, trans=1) for one, part in zip(factors, parts)]
+                change = (wholes @ solved).real
+            now = np.abs(change).max()
+            if sweep and latest > k and not now < 0.1 * before:
+                slopes = matrix(nodes[k, stages // 2], points[k, stages // 2])
+                shifts = [step * np.real_if_close(value) for value in values[chosen]]
+                factors = [factor(np.eye(size) - shift * slopes) for shift in shifts]
+                latest, now, change = k, np.inf, back - cotangents
+            cotangents, before = cotangents + change, now
+            if now <= 1e-10 * np.abs(cotangents).max():
+                break
+        else:
+            raise ArithmeticError(f"The adjoint did not converge at t = {ends[k]}: set max_step")
+        total = total + step * weights[0] @ pulled[:, size:]
+        back = cotangents[0] + bars[k]
+    return np.concatenate((back, total))
+''',
     "converged": '''
 def converged(solver, before, x, info):
     """Return the solution of an iterative solver, if this one and the one before are solutions."""
