@@ -187,8 +187,8 @@ TESTED_BY = {
         solvers.trajectories
     """,
     "tests/solvers/test_calls.py": """
-        ops.control.routines solvers.batching solvers.functions solvers.integrate solvers.optimize
-        solvers.routes
+        ops.control.routines solvers.batching solvers.constraints solvers.functions
+        solvers.integrate solvers.optimize solvers.routes
     """,
     "tests/specialise/test_reasons.py": """
         specialise.sentences

@@ -18,11 +18,12 @@ TIGHT = {"rtol": 1e-9, "atol": 1e-9}
 
 class Sample(NamedTuple):
     """A function, its arguments, and the relative difference to SciPy's own value that is its
-    tolerance."""
+    tolerance. Differences of the function are as wrong as `noise`."""
 
     f: Callable[..., Any]
     xs: tuple[Any, ...]
     rtol: float = 1e-7
+    noise: float = 2e-5
 
 
 def balance(x: Any, p: Any) -> Any:
@@ -113,6 +114,46 @@ def shooting(a: Any) -> Any:
     return so.brentq(miss, 0.1, 5.0)
 
 
+def paraboloid(x: Any, a: Any) -> Any:
+    return np.sum((x - a) ** 2) + 0.3 * x[0] * x[1]
+
+
+def held(method: str, *constraints: Any, **options: Any) -> Callable[[Any], Any]:
+    """The least of a paraboloid under constraints that are functions of the parameters."""
+
+    def f(a: Any) -> Any:
+        given = [make(a) for make in constraints]
+        return so.minimize(
+            paraboloid, np.full(3, 0.5), (a,), method, constraints=given, **options
+        ).x
+
+    return f
+
+
+def sphere(x: Any, radius: Any = 1.0) -> Any:
+    return x @ x - radius
+
+
+ON_SPHERE = {"type": "eq", "fun": sphere}
+
+
+def robust(loss: str, **options: Any) -> Callable[[Any], Any]:
+    def f(y: Any) -> Any:
+        found = so.least_squares(
+            lambda x: x[0] * np.exp(-x[1] * POINTS) - y,
+            np.ones(2),
+            loss=loss,
+            f_scale=0.3,
+            ftol=1e-15,
+            xtol=1e-15,
+            gtol=1e-15,
+            **options,
+        )
+        return np.concatenate([found.x, found.grad, [found.cost], 1e-3 * found.jac.ravel()])
+
+    return f
+
+
 ROOTS = {
     "root": Sample(lambda p: so.root(balance, np.ones(3), args=(p,), tol=1e-12).x, (P,)),
     "root by lm": Sample(
@@ -164,6 +205,62 @@ MINIMA = {
         (P,),
         1e-4,
     ),
+    "bounds that move": Sample(
+        lambda a, low, high: (
+            so.minimize(rosenbrock, a / 3, args=(a,), bounds=so.Bounds(low, high), tol=1e-12).x
+        ),
+        (P, np.array([-1.0, 0.9, -1.0]), np.array([0.5, 2.0, 9.0])),
+        1e-4,
+    ),
+    "pairs of bounds": Sample(
+        lambda a: (
+            so.minimize(
+                rosenbrock,
+                np.full(3, 0.1),
+                args=(a,),
+                bounds=[(0.0, 0.2 * a[1]), (None, a[2]), (0.4 * a[0], 0.4 * a[0])],
+                tol=1e-14,
+            ).x
+        ),
+        (P,),
+        1e-4,
+    ),
+    "an equality": Sample(held("SLSQP", lambda a: ON_SPHERE, tol=1e-13), (P,), 1e-5),
+    "an inequality": Sample(
+        held(
+            "SLSQP",
+            lambda a: {"type": "ineq", "fun": lambda x: a[0] - x[0] - x[1] ** 2},
+            lambda a: {"type": "ineq", "fun": lambda x, b: x + 5.0 * b, "args": (a,)},
+            tol=1e-13,
+        ),
+        (P,),
+        1e-5,
+    ),
+    "constraints and bounds": Sample(
+        held(
+            "SLSQP",
+            lambda a: {"type": "eq", "fun": lambda x: np.sum(x) - 2.0},
+            bounds=[(None, None), (0.0, 0.3), (None, None)],
+            tol=1e-13,
+        ),
+        (P,),
+        1e-5,
+    ),
+    "linear constraints": Sample(
+        held(
+            "SLSQP",
+            lambda a: so.LinearConstraint(a[None, :], 1.0, 1.0),
+            lambda a: so.LinearConstraint([[1.0, -1.0, 0.0]], -np.inf, 0.1 * a[2]),
+            tol=1e-13,
+        ),
+        (P,),
+        1e-5,
+    ),
+    "the least value under constraints": Sample(
+        lambda a: so.minimize(paraboloid, P, (a,), "SLSQP", constraints=ON_SPHERE, tol=1e-10).fun,
+        (P,),
+        1e-5,
+    ),
     "the least value": Sample(
         lambda a: (
             so.minimize(
@@ -181,6 +278,53 @@ MINIMA = {
     "minimize_scalar": Sample(
         lambda a: so.minimize_scalar(lambda x: (x - a) ** 2 + 0.1 * np.cos(x * a)).x, (0.7,), 1e-5
     ),
+    "minimize_scalar between bounds": Sample(
+        lambda a: (
+            so.minimize_scalar(
+                lambda x: (x - a) ** 2,
+                bounds=(0, 0.6 * a),
+                method="bounded",
+                options={"xatol": 1e-9},
+            ).x
+        ),
+        (0.7,),
+        1e-5,
+    ),
+    "minimize_scalar inside of bounds": Sample(
+        lambda a: (
+            so.minimize_scalar(
+                lambda x: (x - a) ** 2 + 0.1 * np.cos(x * a),
+                bounds=(0.0, 2.0),
+                options={"xatol": 1e-10},
+            ).x
+        ),
+        (0.7,),
+        1e-5,
+    ),
+    "a bracket": Sample(
+        lambda a: so.minimize_scalar(lambda x: (x - a) ** 4 + (x - a) ** 2, bracket=(0.0, a)).x,
+        (0.7,),
+        1e-5,
+    ),
+    "soft_l1": Sample(robust("soft_l1"), (MEASURED,), 1e-5),
+    "huber": Sample(robust("huber"), (MEASURED,), 1e-5),
+    "cauchy": Sample(robust("cauchy", x_scale="jac"), (MEASURED,), 1e-5, 2e-4),
+    "arctan": Sample(robust("arctan", x_scale=np.array([1.0, 2.0])), (MEASURED,), 1e-5, 2e-4),
+    "a loss between bounds": Sample(
+        lambda y: (
+            so.least_squares(
+                lambda x: x[0] * np.exp(-x[1] * POINTS) - y,
+                np.ones(2),
+                loss="soft_l1",
+                bounds=so.Bounds([0.0, 0.0], [y[0] - 0.2, 5.0]),
+                xtol=1e-14,
+                ftol=1e-14,
+                gtol=1e-14,
+            ).x
+        ),
+        (MEASURED,),
+        1e-5,
+    ),
     "least_squares": Sample(fitted, (MEASURED,), 1e-5),
     "least_squares between bounds": Sample(
         lambda y: (
@@ -195,6 +339,18 @@ MINIMA = {
     "curve_fit with deviations": Sample(
         lambda y, s: so.curve_fit(decay, POINTS, y, p0=[1.0, 1.0], sigma=s, absolute_sigma=True)[0],
         (MEASURED, 1.0 + POINTS),
+        1e-4,
+    ),
+    "curve_fit between bounds": Sample(
+        lambda y: so.curve_fit(decay, POINTS, y, bounds=(0.0, [y[0] - 0.2, np.inf]))[0],
+        (MEASURED,),
+        1e-4,
+    ),
+    "curve_fit with covariances": Sample(
+        lambda y, c: np.concatenate(
+            [x.ravel() for x in so.curve_fit(decay, POINTS, y, sigma=c + np.eye(12))]
+        ),
+        (MEASURED, 0.1 * np.ones((12, 12))),
         1e-4,
     ),
     "an inner fit": Sample(inner_fit, (-1.0,), 1e-4),
@@ -265,6 +421,19 @@ INITIAL_VALUES = {
             si.solve_ivp(oscillator, (0.0, 2.0), [2.0, 0.0], args=(p,), t_eval=TIMES, **TIGHT).y
         ),
         (P,),
+    ),
+    "times as far as the end": Sample(
+        lambda t: (
+            si.solve_ivp(
+                oscillator,
+                (0.0, t),
+                [2.0, 0.0],
+                args=(P,),
+                t_eval=t * np.linspace(0.1, 1, 3),
+                **TIGHT,
+            ).y
+        ),
+        (1.5,),
     ),
     "at times that move": Sample(
         lambda t: si.solve_ivp(oscillator, (0.0, 2.0), [2.0, 0.0], args=(P,), t_eval=t, **TIGHT).y,

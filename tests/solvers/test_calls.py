@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.integrate as si
 import scipy.optimize as so
+import scipy.sparse as sparse
 
 import tracejit as tj
 from tracejit.ops.control.routines import Routine, functions_of, is_routine
@@ -92,13 +93,166 @@ def test_what_the_function_raises_is_raised() -> None:
     assert tj.grad(f)(-4.0) == pytest.approx(-0.25)
 
 
+PRECISE = {"xtol": 1e-12, "gtol": 1e-12, "barrier_tol": 1e-12, "maxiter": 3000}
+BETWEEN = {
+    "L-BFGS-B": {"tol": 1e-14},
+    "TNC": {"options": {"ftol": 0.0, "gtol": 0.0, "xtol": 1e-14}},
+    "Powell": {"tol": 1e-12},
+    "Nelder-Mead": {"tol": 1e-10, "options": {"maxiter": 4000}},
+    "SLSQP": {"tol": 1e-14},
+    "trust-constr": {"options": PRECISE},
+}
+UNDER = {
+    "SLSQP": {"tol": 1e-14},
+    "COBYLA": {"tol": 1e-9, "options": {"maxiter": 4000}},
+    "trust-constr": {"options": PRECISE},
+}
+
+
+def least(x: Any, a: Any) -> Any:
+    return np.sum((x - a) ** 2) + 0.3 * x[0] * x[1]
+
+
+@pytest.mark.parametrize("method", BETWEEN)
+def test_every_method_between_bounds_has_the_derivative(method: str) -> None:
+    def f(a: Any) -> Any:
+        bounds = [(0.0, 0.8 * a[1]), (0.0, None), (None, None)]
+        found = so.minimize(least, np.full(3, 0.1), (a,), method, bounds=bounds, **BETWEEN[method])
+        return found.x
+
+    # Of x, the first is at its bound; the second solves 2 (x[1] - a[1]) + 0.3 x[0] = 0.
+    exact = [[0.0, 0.8, 0.0], [0.0, 1.0 - 0.15 * 0.8, 0.0], [0.0, 0.0, 1.0]]
+    found = tj.jacobian(f)(np.array([2.0, 1.5, 1.2]))
+    np.testing.assert_allclose(found, exact, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", UNDER)
+def test_every_method_under_constraints_has_the_derivative(method: str) -> None:
+    def f(a: Any) -> Any:
+        within = so.NonlinearConstraint(lambda x: x @ x, -np.inf, a[0])
+        above = so.LinearConstraint(np.eye(3)[:1], 0.1, np.inf)
+        found = so.minimize(
+            lambda x: np.sum((x - a) ** 2),
+            np.full(3, 0.5),
+            method=method,
+            constraints=[within, above],
+            **UNDER[method],
+        )
+        return found.x
+
+    # The point of the sphere in the direction of a.
+    a = np.array([2.0, 1.5, 1.2])
+    length = np.sqrt(a @ a)
+    exact = np.sqrt(2.0) * (np.eye(3) - np.outer(a, a) / length**2) / length
+    exact[:, 0] += a / length / np.sqrt(8.0)
+    np.testing.assert_allclose(tj.jacobian(f)(a), exact, rtol=1e-5, atol=1e-6)
+
+
+def test_a_bound_without_a_multiplier_has_no_derivative() -> None:
+    def f(a: Any) -> Any:
+        bounds = [(1.0, None)] * 2
+        return so.minimize(lambda x: np.sum((x - a) ** 2), 2.0 * np.ones(2), bounds=bounds).x
+
+    a = np.array([1.0, 3.0])
+    with pytest.raises(RuntimeError, match="multiplier of zero"):
+        tj.jacobian(f)(a)
+    np.testing.assert_allclose(tj.function(f)(a), f(a))
+    np.testing.assert_allclose(tj.jacobian(f)(a - 0.5), [[0.0, 0.0], [0.0, 1.0]], atol=1e-7)
+
+
+def constrained(*constraints: Any) -> Any:
+    def f(a: Any) -> Any:
+        start = np.array([2.0, 0.5])
+        options: Any = {"method": "SLSQP", "constraints": constraints, "tol": 1e-12}
+        return so.minimize(lambda x: np.sum((x - a) ** 2), start, **options).x
+
+    return f
+
+
+def test_a_constraint_without_a_multiplier_has_no_derivative() -> None:
+    f = constrained({"type": "ineq", "fun": lambda x: x[0] + x[1] - 1.0})
+    with pytest.raises(RuntimeError, match="multiplier of zero"):
+        tj.jacobian(f)(np.array([0.5, 0.5]))
+    np.testing.assert_allclose(tj.jacobian(f)(np.zeros(2)), [[0.5, -0.5], [-0.5, 0.5]], atol=1e-9)
+    np.testing.assert_allclose(tj.jacobian(f)(np.ones(2)), np.eye(2), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:Singular Jacobian")
+def test_constraints_that_depend_on_each_other_have_no_derivative() -> None:
+    once = {"type": "ineq", "fun": lambda x: x[0] + x[1] - 1.0}
+    twice = {"type": "ineq", "fun": lambda x: 2.0 * (x[0] + x[1]) - 2.0}
+    equal = {"type": "eq", "fun": lambda x: np.array([x[0] - x[1], 2.0 * (x[0] - x[1])])}
+    f = constrained(once, twice)
+    with pytest.raises(RuntimeError, match=r"multiplier of zero|depend on each other"):
+        tj.jacobian(f)(np.zeros(2))
+    options: Any = {"method": "trust-constr", "options": PRECISE}
+
+    def g(a: Any) -> Any:
+        return so.minimize(
+            lambda x: np.sum((x - a) ** 2), np.zeros(2), constraints=equal, **options
+        ).x
+
+    with pytest.raises(RuntimeError, match="depend on each other"):
+        tj.jacobian(g)(np.array([1.0, 2.0]))
+
+
+def test_constraints_that_cannot_be_met_raise() -> None:
+    f = constrained(
+        {"type": "eq", "fun": lambda x: x[0] - 1.0}, {"type": "eq", "fun": lambda x: x[0] - 2.0}
+    )
+    with pytest.raises(RuntimeError):
+        tj.jacobian(f)(np.zeros(2))
+
+
+def test_a_constraint_may_decide_and_loop() -> None:
+    def longest(x: Any) -> Any:
+        total = x[0] * 0.0
+        for k in range(2):
+            total = total + x[k] if x[k] > -5.0 else total - x[k]
+        return 1.0 - total
+
+    f = constrained({"type": "ineq", "fun": longest})
+    np.testing.assert_allclose(tj.jacobian(f)(np.ones(2)), [[0.5, -0.5], [-0.5, 0.5]], atol=1e-9)
+
+
+def test_limits_may_be_lists_that_hold_parameters() -> None:
+    def f(a: Any, b: Any) -> Any:
+        bounds = so.Bounds([0.05 * a, 0.0], [b, np.inf])
+        sums = so.LinearConstraint([[1.0, b]], lb=[a], ub=a)
+        options: Any = {"method": "SLSQP", "tol": 1e-12}
+        start = np.ones(2)
+        return so.minimize(
+            lambda x: x @ x + x[0] * b, start, bounds=bounds, constraints=sums, **options
+        ).x
+
+    # The first is at its bound, and the second is (a - 0.05 a) / b.
+    by_a, by_b = tj.jacobian(f, argnums=(0, 1))(0.3, 2.0)
+    np.testing.assert_allclose(by_a, [0.05, 0.475], atol=1e-9)
+    np.testing.assert_allclose(by_b, [0.0, -0.07125], atol=1e-9)
+
+
+def test_the_text_has_the_constraints() -> None:
+    f = constrained({"type": "eq", "fun": lambda x: x[0] - x[1]})
+    text = source_of(lambda a: np.sum(f(a) ** 2), np.ones(2))
+    assert 'dict(type="eq", fun=' in text
+    assert "on_constraints(" in text
+
+
 REFUSED = {
-    "constraints": lambda a: so.minimize(lambda x: np.sum((x - a) ** 2), [0.0], constraints=[{}]).x,
-    "callback": lambda a: so.minimize(lambda x: np.sum((x - a) ** 2), [0.0], callback=print).x,
-    "bounds of a number": lambda a: (
-        so.minimize_scalar(lambda x: (x - a) ** 2, bounds=(0, 1), method="bounded").x
+    "a sparse constraint": lambda a: (
+        so.minimize(
+            lambda x: np.sum((x - a) ** 2),
+            [0.0],
+            constraints=so.LinearConstraint(sparse.csr_array([[1.0]]), 0.0, 1.0),
+        ).x
     ),
-    "another loss": lambda a: so.least_squares(lambda x: x - a, [0.0], loss="soft_l1").x,
+    "callback": lambda a: so.minimize(lambda x: np.sum((x - a) ** 2), [0.0], callback=print).x,
+    "feasible at all steps": lambda a: (
+        so.minimize(
+            lambda x: np.sum((x - a) ** 2), [0.0], bounds=so.Bounds(0.0, 1.0, keep_feasible=True)
+        ).x
+    ),
+    "a loss of the user's": lambda a: so.least_squares(lambda x: x - a, [0.0], loss=np.vstack).x,
     "weights": lambda a: si.quad(lambda x: x * a, 0.0, 1.0, weight="cos", wvar=1.0)[0],
     "later events": lambda a: si.solve_ivp(
         lambda t, y: -a * y, (0.0, 1.0), [1.0], events=lambda t, y: y[0] - 0.5

@@ -29,15 +29,16 @@ def define(name: str, batch: Callable[..., Any] | None = None, **fields: Any) ->
 
 
 def one_by_one(name: str, moved: Moved, *operands: Any, **params: Any) -> Any:
-    """The results of a routine for a batch: a handle stays behind, None is in its place."""
+    """The results of a routine for a batch."""
+    found = looped(name, OPS[name], moved, operands, params)
+    return tuple(found) if found[1:] else found[0]
+
+
+def without_handle(name: str, moved: Moved, *operands: Any, **params: Any) -> Any:
+    """The results of a routine for a batch: its handle stays behind, None is in its place."""
     op = OPS[name]
-    assert isinstance(op, routines.Routine)
-
-    def call(*inside: Any, **opened: Any) -> Any:
-        return (op.first_alone or op)(*inside, **opened)
-
-    found = looped(name, call, moved, operands, params)
-    return (*found, None) if op.first_alone is not None else found if found[1:] else found[0]
+    assert isinstance(op, routines.Routine) and op.first_alone is not None
+    return *looped(name, op.first_alone, moved, operands, params), None
 
 
 def looped(

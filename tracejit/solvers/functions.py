@@ -11,6 +11,7 @@ place of placeholders: a residual at the solution, say.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -57,6 +58,13 @@ class Function:
         self.inputs = [placeholder(recording, type, label) for label, type in parameters.items()]
         self.nodes: list[Node] = []
         self.around: list[Value] | None = None
+
+    def extended(self, parameters: Mapping[str, ArrayType]) -> Function:
+        """The function of these parameters, too, with all that is recorded."""
+        made = copy(self)
+        more = [placeholder(self.recording, type, label) for label, type in parameters.items()]
+        made.inputs, made.nodes = [*self.inputs, *more], list(self.nodes)
+        return made
 
     def record(self, compute: Callable[[], Sequence[Any]]) -> list[Any]:
         """The results of `compute`, which may read the placeholders, and all that was recorded on

@@ -38,7 +38,7 @@ from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.base.batching import Moved
 from tracejit.ops.base.op import OPS
 from tracejit.ops.control.routines import Routine, keywords
-from tracejit.solvers.batching import define, looped, one_by_one
+from tracejit.solvers.batching import define, looped, one_by_one, without_handle
 from tracejit.solvers.functions import (
     FLOAT,
     SCALAR,
@@ -248,7 +248,8 @@ class InitialValueDerivative:
         def dot_of(name: str) -> Any:
             return dots[problem.place(name)] if name in problem.places else None
 
-        start, times, last = dot_of("y0"), dot_of("times"), dot_of("t1")
+        start, times = dot_of("y0"), dot_of("times")
+        last = None if "times" in problem.places else dot_of("t1")
         begin = dot_of("t0") if problem.op is not ODEINT or times is None else times[0]
         start = np.zeros(problem.size) if start is None else start
         if begin is not None:
@@ -263,6 +264,8 @@ class InitialValueDerivative:
 
     def _moves(self, name: str) -> bool:
         problem = self.problem
+        if name == "t1" and "times" in problem.places:  # the states at times do not depend on it
+            return False
         return name in problem.places and self.wanted[problem.place(name)]
 
     def _moves_begin(self) -> bool:
@@ -559,7 +562,8 @@ def _with_adjoint(
     """Declare a routine that leads to states, the same without its steps, and its adjoint."""
     alone = _define(f"{name}_alone", infer=infer, spelling=spelling, **fields)
     spelled = partial(spelling, has_steps=True)
-    base = _define(name, infer=_with_steps(infer), spelling=spelled, first_alone=alone, **fields)
+    fields |= {"first_alone": alone, "batch": partial(without_handle, name)}
+    base = _define(name, infer=_with_steps(infer), spelling=spelled, **fields)
     given = (*base.given, "steps", "bar", "nodes", "weights")
     define(
         f"adjoint_of_{name}",

@@ -45,6 +45,51 @@ def solved(result):
         raise RuntimeError(" ".join(result.message.split()))
     return result.x
 ''',
+    "on_bounds": '''
+def on_bounds(x, gradient, lowest, highest):
+    """Return x, and -1 or 1 where its lowest or highest value holds it, else 0."""
+    push, scale = gradient(x), 1.0 + np.abs(x)
+    gaps = np.stack((x - lowest, highest - x))
+    near = np.where(push > 0.0, *gaps) <= 1e-4 * scale
+    rest = np.max(np.abs(push), where=~near, initial=0.0)
+    noise = 1e-6 * (1.0 + np.max(np.abs(push))) + rest
+    held = near & (np.abs(push) > noise) | (lowest == highest)
+    if np.any((np.min(gaps, axis=0) <= 1e-6 * scale) & ~held):
+        raise RuntimeError("The solution is at a bound with a multiplier of zero: no derivative.")
+    return x, np.where(held, np.where(push > 0.0, -1, 1), 0)
+''',
+    "on_constraints": '''
+def on_constraints(x, conditions, nnls, lows, highs):
+    """Return x, multipliers of constraints, and -1 or 1 where a limit holds x or one, else 0."""
+    gradient, slopes, *values = conditions(x)
+    values = [x, *values]
+    low = np.concatenate([np.broadcast_to(one, v.shape) for one, v in zip(lows, values)])
+    high = np.concatenate([np.broadcast_to(one, v.shape) for one, v in zip(highs, values)])
+    rows = np.concatenate((np.eye(x.size), slopes))
+    norms = np.maximum(np.linalg.norm(rows, axis=1), np.finfo(float).tiny)
+    rows /= norms[:, None]
+    gaps = np.stack((np.concatenate(values) - low, high - np.concatenate(values))) / norms
+    scale = 1.0 + np.max(np.abs(x))
+    near = gaps <= 1e-4 * scale
+    pushes = np.stack((rows, -rows))[near]
+    forces = np.zeros(gaps.shape)
+    if near.any():
+        system = np.concatenate((pushes.T, np.diag(np.abs(gaps[near]))))
+        forces[near] = nnls(system, np.concatenate((gradient, np.zeros(len(pushes)))))[0]
+    largest = 1.0 + np.max(np.abs(gradient))
+    rest = np.max(np.abs(gradient - forces[near] @ pushes))
+    held = (np.max(forces, axis=0) > 1e-6 * largest + rest) | (low == high)
+    loose = np.min(gaps, axis=0) / scale
+    if np.any((loose <= 1e-6) & ~held):
+        raise RuntimeError("A constraint that holds has a multiplier of zero: no derivative.")
+    if np.linalg.matrix_rank(rows[held], tol=1e-8) < np.count_nonzero(held):
+        raise RuntimeError("Constraints that hold depend on each other: no derivative.")
+    if rest > 1e-2 * largest and np.any((loose <= 1e-2) & ~held):
+        raise RuntimeError("The solution is not precise enough for a derivative: lower tol=.")
+    force = (forces[0] - forces[1]) / norms
+    sides = np.where(held, np.where(force < 0.0, 1, -1), 0)
+    return x, np.where(held, force, 0.0)[x.size :], sides
+''',
     "root_of": '''
 def root_of(result):
     """Return the root in a result of SciPy's; raise RuntimeError if it was not found."""

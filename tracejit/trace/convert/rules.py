@@ -100,8 +100,10 @@ def handed(plain: Callable[..., Any], route: Callable[[Any], Any]) -> Callable[.
     """`plain`, given what `route` answers for each callable among its arguments."""
 
     def routed(one: Any) -> Any:
-        if type(one) is list:
-            return [routed(inner) for inner in one]
+        if type(one) in (list, tuple):
+            return type(one)(map(routed, one))
+        if type(one) is dict and any(isinstance(inner, _CALLABLES) for inner in one.values()):
+            return {name: routed(inner) for name, inner in one.items()}
         return route(one) if isinstance(one, _CALLABLES) else one
 
     @functools.wraps(plain, _COPIED, ())
