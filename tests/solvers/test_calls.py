@@ -350,6 +350,24 @@ def test_nested_routines() -> None:
     tj.check_grads(f, (0.9,), order=1)
 
 
+@pytest.mark.parametrize("limits", [(0.0, 1.0), (0.0, lambda x: x)])
+def test_errors_of_nested_integrals_are_scipys(limits: Any) -> None:
+    def f(p: Any) -> Any:
+        once = si.dblquad(lambda y, x: np.exp(-p * x * y) * abs(x - y), 0.0, 1.0, *limits)
+        twice = si.nquad(lambda y, x: np.sqrt(np.abs(y - p * x)), [[0.0, 1.0], [0.0, 2.0]])
+        return *once, *twice
+
+    np.testing.assert_array_equal(tj.function(f)(np.float64(0.7)), f(0.7))
+
+
+def test_tolerances_of_nested_integrals_are_handed_over() -> None:
+    def f(p: Any) -> Any:
+        return si.dblquad(lambda y, x: np.abs(y - p * x) ** 1.5, 0, 1, 0, 1, epsabs=1e-2)[0]
+
+    assert tj.function(f)(np.float64(0.7)) == f(0.7)
+    assert "opts=dict(epsabs=0.01)" in source_of(f, 0.7)
+
+
 def test_kernels_are_exported_and_read_from_the_cache(tmp_path: Path) -> None:
     path = tmp_path / "orbit.py"
     tj.export(tj.value_and_grad(kepler), 0.3, path=path)

@@ -1,7 +1,8 @@
 """Integrals of scipy.integrate: `quad`, and those over several variables, which are nested.
 
 The derivative of an integral is the integral of the derivative of the integrand, and the integrand
-at its limits (Leibniz). It is another integral, so derivatives of every order are right.
+at its limits (Leibniz). It is another integral, so derivatives of every order are right. SciPy's
+estimate of the error is taken for a constant.
 """
 
 from __future__ import annotations
@@ -154,12 +155,29 @@ def _spelled_vec(given: Sequence[ArrayType], **params: Any) -> str:
     return f"scipy.integrate.quad_vec({{integrand}}, {{0}}, {{1}}{keywords(**options)})"
 
 
+def _spelled_nested(given: Sequence[ArrayType], count: int, **params: Any) -> str:
+    places = iter([f"{{{number}}}" for number in range(2, len(given))])
+    ranges = [
+        f"{{range_{k}}}" if f"range_{k}" in params else f"({next(places)}, {next(places)})"
+        for k in range(count - 1)
+    ]
+    tolerances = keywords(epsabs=params["epsabs"], epsrel=params["epsrel"])
+    options = f", opts=dict({tolerances.removeprefix(', ')})" if tolerances else ""
+    return f"scipy.integrate.nquad({{function}}, [{', '.join([*ranges, '({0}, {1})'])}]{options})"
+
+
 BY_DEFAULT = 1.49e-8
 """The tolerances of `quad`."""
 QUAD = define(
     "integral",
     infer=lambda *types, **params: (NUMBER, NUMBER),
     spelling=_spelled,
+    derivative=IntegralDerivative,
+)
+NESTED = define(
+    "nested_integral",
+    infer=lambda *types, **params: (NUMBER, NUMBER),
+    spelling=_spelled_nested,
     derivative=IntegralDerivative,
 )
 QUAD_VEC = define(
@@ -214,32 +232,49 @@ def _nquad(call: Call) -> Any:
 
 
 def _nested(call: Call, ranges: Sequence[Any]) -> Any:
-    """An integral over several variables, the first innermost. A range is a pair, or a function of
-    the variables further out; so may each of its limits be."""
-    recording, further = call.recording, call.further
+    """An integral over several variables, the first innermost, and the largest estimate of an
+    error. A range is a pair, or a function of the variables further out; so may each of its limits
+    be. The derivative takes it for an integral of integrals."""
+    recording, further, user = call.recording, call.further, call["func"]
     is_nquad = call.name.endswith("nquad")
-    names = [name for name in ("epsabs", "epsrel") if name in call.arguments]
-    options = {**dict.fromkeys(OPTIONS), **call.options(*names)}
-    user = call["func"]
+    tolerances = [name for name in ("epsabs", "epsrel") if name in call.arguments]
+    options = {**dict.fromkeys(OPTIONS), **call.options(*tolerances)}
 
-    def parts(level: int, outer: tuple[Any, ...]) -> tuple[Function, dict[str, Body], list[Any]]:
+    def limits(level: int, outer: tuple[Any, ...]) -> list[Any]:
         extent = ranges[level]
         if callable(extent):
             extent = extent(*outer, *further)
         seen = (*outer, *further) if is_nquad else outer[::-1]
-        limits = [number(one(*seen) if callable(one) else one) for one in extent]
+        return [number(one(*seen) if callable(one) else one) for one in extent]
 
+    def integrand_of(level: int, outer: tuple[Any, ...]) -> tuple[Function, dict[str, Body]]:
         def integrand(x: Any) -> Any:
             if level == 0:
                 return user(x, *outer, *further)
-            _, inner, ends = parts(level - 1, (x, *outer))
+            _, inner = integrand_of(level - 1, (x, *outer))
+            ends = limits(level - 1, (x, *outer))
             return emit_routine(recording, QUAD, inner, ends, **options)[0]
 
         integrand.__name__ = role(user, "integrand") if level == 0 else f"inner_{level}"
-        return *_integrand(recording, integrand), limits
+        return _integrand(recording, integrand)
 
-    function, bodies, limits = parts(len(ranges) - 1, ())
-    return tuple(call_routine(function, QUAD, bodies, limits, **options))
+    def body(name: str, first: int, compute: Callable[..., Sequence[Any]]) -> Body:
+        variables = [f"x{k}" for k in range(first, len(ranges))]
+        function = Function(recording, name, dict.fromkeys(variables, NUMBER))
+        return function.body(function.record(lambda: compute(function)))
+
+    last = len(ranges) - 1
+    function, bodies = integrand_of(last, ())
+    bodies["function"] = body(role(user, "integrand"), 0, lambda own: [own.call(user, *further)])
+    given = limits(last, ())
+    for k, extent in enumerate(ranges[:-1]):
+        if callable(extent) or any(map(callable, extent)):
+            bodies[f"range_{k}"] = body(
+                f"range_{k}", k + 1, lambda own, k=k: limits(k, tuple(own.inputs))
+            )
+        else:
+            given += limits(k, ())
+    return tuple(call_routine(function, NESTED, bodies, given, count=len(ranges), **options))
 
 
 @twin(si.fixed_quad)
