@@ -85,14 +85,16 @@ class GradientTape:
         recorder = current_recorder()
         if self._recorder is not None and self._recorder is not recorder:
             self._window = Window(self._accessed)
-        self._recorder = recorder
+        self._recorder, EAGER.refusal = recorder, None
         self._open()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._active:
             self._close()
-        if refusal := refusal_behind(error):
+        refusal = refusal_behind(error) or EAGER.refusal_at(error)
+        EAGER.refusal = None
+        if refusal is not None:
             raise without_frames(refusal, places.PACKAGE) from None
 
     def _open(self) -> None:

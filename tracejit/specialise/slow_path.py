@@ -21,6 +21,7 @@ from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import current_recording
+from tracejit.trace.source.instead import SOLVERS
 
 ROUTINES = ("scipy.optimize.", "scipy.integrate.")
 """The modules of the routines that call functions of the user's."""
@@ -177,6 +178,9 @@ class SlowPath(NamedTuple):
 
 def _went_through_a_routine(error: BaseException) -> bool:
     """Return whether an error was raised in a function that one of SciPy's called."""
+    if isinstance(error, TracejitError):
+        called = str(error.words.get("call"))
+        return called.startswith("scipy.") and called.rpartition(".")[2] in SOLVERS
     frames = traceback.walk_tb(error.__traceback__)
     modules = [str(frame.f_globals.get("__name__")) for frame, _ in frames]
     return any(name.startswith(ROUTINES) for name in modules)

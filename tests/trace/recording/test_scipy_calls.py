@@ -40,7 +40,7 @@ CALLS: dict[str, tuple[Any, str, str]] = {
     "not recorded": (lambda x: scipy.linalg.null_space(x), "linalg.null_space",
                      "tj.primitive"),
     "calling back": (lambda x: scipy.integrate.quad(lambda t: t * x[0], 0, 1), "integrate.quad",
-                     "outside the function"),
+                     "in a function under @tj.function or tj.grad"),
 }  # fmt: skip
 
 

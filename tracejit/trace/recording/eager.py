@@ -56,6 +56,7 @@ class Eager(threading.local, Recorder):
         self.replay: Replay | None = None
         self.hides = False
         self.follows = False
+        self.refusal: TracejitError | None = None
 
     def __reduce__(self) -> str:
         return "EAGER"
@@ -352,8 +353,23 @@ class Eager(threading.local, Recorder):
         if current_recording() is not None or any(window.knows(value) for window in self.windows):
             name = self.name_of(value)
             name = "t" if name == "an array" else name
-            raise value_refused("taped", self.here(), call.format(name), ON_TAPE, name=name)
+            here, words = self.here(), call.format(name)
+            self.refusal = value_refused("taped", here, words, ON_TAPE, name=name)
+            raise self.refusal
         return value.data
+
+    def refusal_at(self, error: BaseException | None) -> TracejitError | None:
+        """The refusal of a number in the user's call that raised `error`: a routine in C may raise
+        an error of its own for one of a function that it calls."""
+        trace, refusal = getattr(error, "__traceback__", None), self.refusal
+        if refusal is None or refusal.where is None or isinstance(error, TracejitError):
+            return None
+        place = refusal.where.filename, refusal.where.lineno
+        while trace is not None:
+            if (trace.tb_frame.f_code.co_filename, trace.tb_lineno) == place:
+                return refusal
+            trace = trace.tb_next
+        return None
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
         """Of the data; an integer of floating numbers only where no tape of the user's records

@@ -21,7 +21,7 @@ from tracejit.ops.base.op import HANDLERS
 from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.support.imports import import_module
 from tracejit.trace.source import places
-from tracejit.trace.source.instead import OUTSIDE, TEXT, instead_of
+from tracejit.trace.source.instead import OUTSIDE, SOLVERS, TEXT, instead_of
 from tracejit.trace.tensor.writes import PLAIN, USE_NAMESPACE
 
 _FOLDER = str(Path(np.__file__).parents[1] / "scipy")
@@ -127,6 +127,8 @@ def scipy_called() -> str:
 def _instead_of(called: str) -> str:
     """The advice for a call of this function or package of SciPy: what to do instead."""
     area, _, name = called.partition(".")[2].partition(".")
+    if name in SOLVERS:
+        return instead_of(called)
     if called != "scipy" and area not in _AREAS:
         return OUTSIDE
     if not name:

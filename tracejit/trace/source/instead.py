@@ -28,7 +28,7 @@ DRAWING = frozenset("matplotlib mpl_toolkits seaborn plotly bokeh altair".split(
 TABLES = frozenset("pandas xarray polars".split())
 FRAMEWORKS = frozenset("torch tensorflow jax".split())
 _SOLVERS = {
-    "it is recorded in a function under @tj.function or tj.grad, not on a tape":
+    "it is recorded in a function under @tj.function or tj.grad; on a tape, call such a function":
         "quad dblquad tplquad nquad fixed_quad odeint solve_ivp brentq brenth ridder bisect "
         "toms748 newton root root_scalar fsolve fixed_point least_squares curve_fit minimize "
         "minimize_scalar",
