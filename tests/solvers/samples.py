@@ -64,6 +64,25 @@ def top(t: Any, y: Any, drag: Any = 0.1) -> Any:
     return y[1]
 
 
+def swinging(p: Any, events: Any, **options: Any) -> Any:
+    """A damped oscillator that comes through its middle three times in eight units of time."""
+
+    def rate(t: Any, y: Any) -> Any:
+        return [y[1], -p[0] * y[0] - 0.1 * p[1] * y[1]]
+
+    return si.solve_ivp(rate, (0.0, 8.0), [1.0, 0.0], events=events, **TIGHT, **options)
+
+
+def middle(t: Any, y: Any) -> Any:
+    return y[0]
+
+
+def ends(event: Callable[..., Any], terminal: Any = True) -> Any:
+    """The event, which ends the solution."""
+    event.terminal = terminal  # type: ignore[attr-defined]
+    return event
+
+
 def minimum(method: Any = None, **options: Any) -> Callable[[Any], Any]:
     def f(a: Any) -> Any:
         return so.minimize(rosenbrock, np.zeros(3), args=(a,), method=method, **options).x
@@ -484,6 +503,37 @@ INITIAL_VALUES = {
             falling, (0.0, 9.0), [p[0], p[1]], events=[top, ground], args=(p[2],), **TIGHT
         ).y_events[0][0],
         (P,),
+    ),
+    "a later event": Sample(
+        lambda p: swinging(p, middle).t_events[0][1] + swinging(p, middle).t_events[0][-1], (P,)
+    ),
+    "the state at a later event": Sample(lambda p: swinging(p, middle).y_events[0][1], (P,)),
+    "the third of an event ends it": Sample(
+        lambda p: swinging(p, ends(lambda t, y: y[0], 3)).y[:, -1], (P,)
+    ),
+    "one of two events ends it": Sample(
+        lambda p: swinging(
+            p, [ends(lambda t, y: y[0] + 0.5 * p[2]), ends(lambda t, y: t - 3 * p[0])]
+        ).y[:, -1],
+        (P,),
+    ),
+    "none of two events ends it": Sample(
+        lambda p: (
+            swinging(p, [ends(lambda t, y: y[0] + 2.0), ends(lambda t, y: t - 9.0)]).t[-1]
+            * swinging(p, ends(lambda t, y: y[0] + 2.0)).y[:, -1]
+        ),
+        (P,),
+    ),
+    "a problem that has no solution after its end": Sample(
+        lambda p: si.solve_ivp(
+            lambda t, y: -p * np.sqrt(y),
+            (0.0, 20.0),
+            [1.0],
+            events=ends(lambda t, y: y[0] - 1e-3),
+            dense_output=True,
+            **TIGHT,
+        ).sol(1.2),
+        (1.3,),
     ),
     "a stiff event": Sample(
         lambda p: si.solve_ivp(

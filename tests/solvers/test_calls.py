@@ -16,7 +16,9 @@ import scipy.optimize as so
 import scipy.sparse as sparse
 
 import tracejit as tj
+from tests.solvers.samples import ends, middle, swinging
 from tracejit.ops.control.routines import Routine, functions_of, is_routine
+from tracejit.scipy import integrate, optimize
 from tracejit.solvers.roots import BRACKETED
 
 
@@ -254,9 +256,6 @@ REFUSED = {
     ),
     "a loss of the user's": lambda a: so.least_squares(lambda x: x - a, [0.0], loss=np.vstack).x,
     "weights": lambda a: si.quad(lambda x: x * a, 0.0, 1.0, weight="cos", wvar=1.0)[0],
-    "later events": lambda a: si.solve_ivp(
-        lambda t, y: -a * y, (0.0, 1.0), [1.0], events=lambda t, y: y[0] - 0.5
-    ).t_events[0][1],
     "the times of steps": lambda a: si.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), [1.0]).t[1],
     "halley": lambda a: (
         so.root_scalar(
@@ -274,6 +273,61 @@ REFUSED = {
 def test_what_is_not_recorded_is_refused(name: str) -> None:
     with pytest.raises(tj.TracejitError, match="cannot be recorded in this form"):
         tj.grad(lambda a: np.sum(REFUSED[name](a)))(2.0)
+
+
+def test_all_events_are_recorded_for_the_number_of_this_call() -> None:
+    def f(p: Any) -> Any:
+        found = swinging(p, [middle, lambda t, y: y[1] - 9.0])
+        times, states = found.t_events[0], found.y_events[0]
+        assert isinstance(found.t_events[1].size, int)
+        gaps = np.diff(times) * 2.0 + np.sum(states, axis=0)[1]
+        return np.sum(gaps) / len(times) + sum(t for t in times) + found.t_events[1].size
+
+    once: Any = tj.value_and_grad(f)
+    step = 1e-5 * np.eye(3)
+    for stiffness in (2.0, 0.9, 2.1):  # come through the middle four and two times
+        p = np.array([stiffness, 1.5, 1.2])
+        value, slope = once(p)
+        assert value == pytest.approx(f(p), rel=1e-12)
+        compiled: Any = tj.function(f)
+        expected = [(compiled(p + dp) - compiled(p - dp)) / 2e-5 for dp in step]
+        np.testing.assert_allclose(slope, expected, atol=1e-6)
+
+
+def test_times_that_an_event_cuts_off() -> None:
+    def f(p: Any) -> Any:
+        event = ends(lambda t, y: y[0] + 0.5 * p[2])
+        found = swinging(p, event, t_eval=np.linspace(0.0, 8.0, 33))
+        return np.sum(found.y[0] * found.t) + found.t[-1] + found.status
+
+    compiled: Any = tj.function(f)
+    for last in (1.2, 0.4):
+        p = np.array([2.0, 1.5, last])
+        assert compiled(p) == f(p)
+        tj.check_grads(f, (p,), order=1)
+
+
+def test_the_event_that_ends_it_is_known_by_its_status() -> None:
+    def f(p: Any) -> Any:
+        found = swinging(p, ends(lambda t, y: y[0] + p[2]))
+        return found.t[-1] * p[0] if found.status == 1 else found.y[0, -1] * p[1]
+
+    compiled, slope = tj.function(f), tj.grad(f)
+    for depth in (0.5, 2.0):
+        p = np.array([2.0, 1.5, depth])
+        assert compiled(p) == f(p)
+        expected = [(compiled(p + dp) - compiled(p - dp)) / 2e-5 for dp in 1e-5 * np.eye(3)]
+        np.testing.assert_allclose(slope(p), expected, atol=1e-6)
+
+
+def test_an_event_that_does_not_take_place_so_often() -> None:
+    def f(p: Any) -> Any:
+        return swinging(p, middle).t_events[0][7]
+
+    with pytest.raises(IndexError):
+        tj.function(f)(np.ones(3))
+    with pytest.raises(RuntimeError, match="took place 3 times"):
+        tj.grad(f)(np.ones(3))
 
 
 def test_random_numbers_in_a_function_are_refused() -> None:
@@ -409,3 +463,59 @@ def test_a_number_that_is_differentiated_is_no_constant() -> None:
 
     assert tj.vjp(f, 1.5)[1](1.0)[0] == pytest.approx(1.5)
     assert tj.grad(lambda b: tj.grad(f)(2.0) * b)(1.0) == pytest.approx(2.0)
+
+
+ON_TAPES = {
+    "root": lambda a: so.root(lambda x: x**2 - a, np.ones(2)).x,
+    "brentq": lambda a: so.brentq(lambda x: x**2 - a[0], 0.0, 5.0),
+    "minimize": lambda a: so.minimize(lambda x: np.sum((x - a) ** 2), np.ones(2), tol=1e-9).x,
+    "least_squares": lambda a: so.least_squares(lambda x: x * x - a, np.ones(2), xtol=1e-12).x,
+    "quad": lambda a: si.quad(lambda x: x * a[1], 0.0, a[0])[0],
+    "solve_ivp": lambda a: si.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), np.ones(2)).y[:, -1],
+    "odeint": lambda a: si.odeint(lambda y, t: -a * y, np.ones(2), [0.0, 1.0])[-1],
+}
+
+
+@pytest.mark.parametrize("name", ON_TAPES)
+def test_a_tape_records_a_function_that_solves(name: str) -> None:
+    """The Variable is an argument, or enclosed by the function."""
+    solve = ON_TAPES[name]
+    v = tj.Variable(np.array([2.0, 1.5]))
+    expected = tj.grad(lambda a: np.sum(np.sin(solve(3.0 * a))))(v.numpy())
+
+    @tj.function
+    def of_argument(a: Any) -> Any:
+        return solve(a)
+
+    with tj.GradientTape(persistent=True) as tape:
+        y = np.sum(np.sin(of_argument(3.0 * v)))
+        scaled = 3.0 * v
+
+        @tj.function
+        def of_what_it_encloses() -> Any:
+            return solve(scaled)
+
+        z = np.sum(np.sin(of_what_it_encloses()))
+    np.testing.assert_allclose(tape.gradient(y, v), expected, rtol=1e-12)
+    np.testing.assert_allclose(tape.gradient(z, v), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [*ON_TAPES])
+def test_a_solver_on_a_tape_says_what_to_do(name: str) -> None:
+    v = tj.Variable(np.array([2.0, 1.5]))
+    with pytest.raises(tj.TracejitError, match="on a tape, call such a function"):
+        with tj.GradientTape():
+            ON_TAPES[name](v)
+
+
+@pytest.mark.parametrize("name", ["root", "quad"])
+def test_a_recordable_solver_on_a_tape_says_what_to_do(name: str) -> None:
+    v = tj.Variable(np.array([2.0, 1.5]))
+    solvers: dict[str, Any] = {
+        "root": lambda: optimize.root(lambda x: x**2 - v, np.ones(2)),
+        "quad": lambda: integrate.quad(lambda x, a: x * a, 0.0, 1.0, args=(v[0],)),
+    }
+    with pytest.raises(tj.TracejitError, match="on a tape, call such a function"):
+        with tj.GradientTape():
+            solvers[name]()
+    assert np.all(np.isfinite(optimize.root(lambda x: x**2 - 2.0, np.ones(2)).x))

@@ -21,11 +21,18 @@ from scipy.sparse import issparse
 
 from tracejit.ir.types import ArrayType
 from tracejit.solvers.calls import Call
-from tracejit.solvers.functions import FLOAT, Body, Function, floats, gradient, jacobian, vector
+from tracejit.solvers.functions import (
+    FLOAT,
+    INTEGER,
+    Body,
+    Function,
+    floats,
+    gradient,
+    jacobian,
+    vector,
+)
 from tracejit.trace.convert.rules import HANDED, RULES, where_recorded
 from tracejit.trace.tensor.tensor import TENSORS
-
-INTEGER = np.dtype("i8")
 
 
 class Limits(NamedTuple):

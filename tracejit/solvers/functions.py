@@ -34,6 +34,7 @@ from tracejit.trace.recording.variable import read_leaf
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 FLOAT = np.dtype("f8")
+INTEGER = np.dtype("i8")
 NUMBER = ArrayType((), FLOAT, "weak")
 """A Python float."""
 SCALAR = ArrayType((), FLOAT, "scalar")
@@ -158,10 +159,15 @@ def call_routine(
 
     Raises Plain where nothing that is recorded has a part in it.
     """
-    is_fixed = all(isinstance(value, Constant) for value in function.around or ())
+    plain_unless_recorded(function.around or (), given)
+    return emit_routine(function.recording, op, bodies, given, **options)
+
+
+def plain_unless_recorded(around: Sequence[Value], given: Sequence[Any]) -> None:
+    """Raise Plain if all that functions read from around them, and all that is given, is known."""
+    is_fixed = all(isinstance(value, Constant) for value in around)
     if is_fixed and not any(type(one) in TENSORS for one in given):
         raise Plain
-    return emit_routine(function.recording, op, bodies, given, **options)
 
 
 def emit_routine(

@@ -182,6 +182,7 @@ class Problem:
         given = [*self.operands[self.invariants : self.invariants + len(self.op.given)]]
         initial = np.concatenate((self.start, np.reshape(starts, -1)))
         given[self.op.given.index("y0")] = initial
+        given = within_times(self.op, given, self.params)
         options = {name: self.params[name] for name in self.op.options}
         if isinstance(options["atol"], tuple):
             options["atol"] = options["atol"] * (1 + count)
@@ -303,6 +304,7 @@ class InitialValueDerivative:
         options = {name: self.node.params[name] for name in problem.op.options}
         first = [self.operands[k] for k in self.moving]
         options["parameters"] = len(first)
+        options |= {name: self.node.params[name] for name in ("signs",) if name in self.node.params}
         options["size"] = problem.size + sum(int(np.prod(x.shape)) for x in first)
         op = OPS[f"adjoint_of_{problem.op.name}"]
         assert isinstance(op, Routine)
@@ -405,6 +407,14 @@ def is_dense(size: int, method: str) -> bool:
     return size <= MOST_COLLOCATED or method in (*IMPLICIT, "odeint")
 
 
+def within_times(op: Routine, given: Sequence[Any], params: Mapping[str, Any]) -> list[Any]:
+    """What a problem is given, up to the last of the times where an event may end it before t1."""
+    made = list(given)
+    if "signs" in params:
+        made[op.given.index("t1")] = made[op.given.index("times")][-1]
+    return made
+
+
 def chunk_of(size: int, method: str, times: int = 0) -> int:
     """The number of steps that are solved at once: one between two times of `odeint`, and a few."""
     most = MOST_NUMBERS // (STAGES[method] * size) ** 2
@@ -423,7 +433,9 @@ def _batched_adjoint(name: str, moved: Moved, *operands: Any, **params: Any) -> 
     def call(*inside: Any, **opened: Any) -> Any:
         names = ("rate", "jacobian", "invariants", *base.options)
         options = {key: opened[key] for key in names if key in opened}
-        steps = base(*inside[:place], **options)[1]
+        first = params["invariants"]
+        given = within_times(base, inside[first:place], opened)
+        steps = base(*inside[:first], *given, **options)[1]
         return op(*inside[:place], steps, *inside[place + 1 :], **opened)
 
     return looped(name, call, moved, operands, params)[0]
@@ -472,10 +484,19 @@ def _spelled_ivp(given: Sequence[ArrayType], has_steps: bool = False, **params: 
         **{name: params[name] for name in IVP_OPTIONS},
         dense_output=True if has_steps and reads_between else None,
     )
-    call = f"scipy.integrate.solve_ivp({{rate}}, ({{0}}, {{1}}), {{2}}{at}{jac}{options})"
+    events = spelled_events(params.get("signs", ()))
+    call = f"scipy.integrate.solve_ivp({{rate}}, ({{0}}, {{1}}), {{2}}{at}{events}{jac}{options})"
     if has_steps:
         return f"helpers.{'with_states' if at else 'with_last'}({call})"
     return f"helpers.integrated({call})" + ("" if at else "[:, -1]")
+
+
+def spelled_events(signs: Sequence[tuple[Any, float]]) -> str:
+    """The events of a call, with the attributes that SciPy reads."""
+    marked = [
+        f"helpers.marked({{event_{k}}}, {end!r}, {way!r})" for k, (end, way) in enumerate(signs)
+    ]
+    return f", events=[{', '.join(marked)}]" if marked else ""
 
 
 def _spelled_adjoint(places: Mapping[str, str], given: Sequence[ArrayType], **params: Any) -> str:

@@ -20,7 +20,6 @@ from tracejit.ops.scipy.linear_algebra.solvers import solve_triangular
 from tracejit.solvers.batching import define
 from tracejit.solvers.calls import Call, twin
 from tracejit.solvers.constraints import (
-    INTEGER,
     Limits,
     bounds_of,
     constraints_of,
@@ -32,6 +31,7 @@ from tracejit.solvers.constraints import (
 from tracejit.solvers.equations import EquationDerivative
 from tracejit.solvers.functions import (
     FLOAT,
+    INTEGER,
     NUMBER,
     Body,
     Function,

@@ -7,21 +7,23 @@ then. So its derivatives are those of a root (`equations.py`), through those of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.integrate as si
 from scipy.integrate._ivp.ivp import OdeResult
 
+from tracejit.autodiff.batch.batch import Batch
 from tracejit.autodiff.request.request import tangents_of
 from tracejit.ir.types import ArrayType
-from tracejit.ops.control.routines import keywords
+from tracejit.ops.control.routines import Routine, keywords
 from tracejit.solvers.batching import define
 from tracejit.solvers.calls import Call, twin
 from tracejit.solvers.equations import EquationDerivative
 from tracejit.solvers.functions import (
     FLOAT,
+    INTEGER,
     SCALAR,
     Body,
     Function,
@@ -30,6 +32,7 @@ from tracejit.solvers.functions import (
     floats,
     inlined,
     jacobian,
+    plain_unless_recorded,
     role,
     vector,
 )
@@ -40,11 +43,17 @@ from tracejit.solvers.initial_values import (
     ODEINT,
     ODEINT_OPTIONS,
     STATES,
+    spelled_events,
 )
 from tracejit.solvers.roots import number
 from tracejit.support.errors import fail
+from tracejit.trace.convert.numbers import python_number
 from tracejit.trace.source import places
-from tracejit.trace.tensor.tensor import Tensor
+from tracejit.trace.structure.trees import map_tree
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
+
+COUNTED = ArrayType((), INTEGER, "weak")
+"""A Python integer."""
 
 
 class Event(NamedTuple):
@@ -55,23 +64,38 @@ class Event(NamedTuple):
     direction: float
 
 
-def _spelled_event(given: Sequence[ArrayType], which: int, signs: Any, **params: Any) -> str:
-    events = [
-        f"helpers.marked({{event_{k}}}, {terminal!r}, {direction!r})"
-        for k, (terminal, direction) in enumerate(signs)
-    ]
+def _spelled_call(given: Sequence[ArrayType], **params: Any) -> str:
     jac = ", jac={rate_jacobian}" if "rate_jacobian" in params else ""
+    at = ", t_eval={3}" if len(given) > 3 else ""
     options = keywords(**{name: params[name] for name in ("method", *IVP_OPTIONS)})
-    call = "scipy.integrate.solve_ivp({rate}, ({0}, {1}), {2}"
-    call = f"{call}, events=[{', '.join(events)}]{jac}{options})"
-    return f"helpers.first_event({call}, {which})"
+    events = spelled_events(params["signs"])
+    call = f"scipy.integrate.solve_ivp({{rate}}, ({{0}}, {{1}}), {{2}}{at}{events}{jac}{options})"
+    return f"helpers.succeeded({call})"
 
 
-EVENT = define(
-    "event_time",
-    infer=lambda *types, **params: SCALAR,
-    spelling=_spelled_event,
-    derivative=EquationDerivative,
+def _spelled_event(given: Sequence[ArrayType], which: int, index: Any, **params: Any) -> str:
+    call = _spelled_call(given, **params)
+    return f"helpers.event_at({call}, {which}, {'...' if index is None else index})"
+
+
+def _spelled_count(given: Sequence[ArrayType], which: Any, **params: Any) -> str:
+    call = _spelled_call(given, **params)
+    return f"len({call}.t)" if which is None else f"len({call}.t_events[{which}])"
+
+
+def _infer_event(*types: ArrayType, index: Any, count: int, **params: Any) -> ArrayType:
+    return SCALAR if index is not None else ArrayType((count,), FLOAT)
+
+
+_define = partial(define, derivative=EquationDerivative)
+EVENT = _define("event_time", infer=_infer_event, spelling=_spelled_event)
+COUNT = _define("event_count", infer=lambda *types, **params: COUNTED, spelling=_spelled_count)
+END = _define(
+    "end",
+    infer=lambda *types, **params: (SCALAR, COUNTED),
+    spelling=lambda given, **params: (
+        f"helpers.end_of({_spelled_call(given, **params)}, {[*params['ending']]})"
+    ),
 )
 
 
@@ -103,20 +127,28 @@ class _Problem:
             self.bodies["jacobian"] = function.body([matrix], "_jacobian")
 
 
-class _Span(NamedTuple):
-    """A problem of `solve_ivp` between two times."""
+class _Span:
+    """A problem of `solve_ivp` between two times, with its events."""
 
-    problem: _Problem
-    begin: Any
-    end: Any
-    params: Mapping[str, Any]
+    def __init__(
+        self, problem: _Problem, begin: Any, end: Any, params: dict[str, Any], events: list[Event]
+    ) -> None:
+        self.problem, self.begin, self.end, self.params = problem, begin, end, params
+        self.recording = problem.call.recording
+        self.given = [begin, end, problem.start]
+        self.signs = tuple((event.terminal, event.direction) for event in events)
+        self.events = {f"event_{k}": self._event(event) for k, event in enumerate(events)}
+        around = [value for body in self.events.values() for value in body.around()]
+        around += problem.function.around or ()
+        plain_unless_recorded(around, [*self.given, problem.call["t_eval"]])
+        self.ending = [k for k, event in enumerate(events) if event.terminal]
 
     def states(self, times: Any) -> Any:
-        """The states at several times, a column each."""
-        given = [self.begin, self.end, self.problem.start, times]
-        return call_routine(
-            self.problem.function, STATES, self.problem.bodies, given, **self.params
-        )[0]
+        """The states at several times, a column each. An event that ends the solution does so."""
+        bodies, params = self.problem.bodies, self.params
+        if self.ending:
+            bodies, params = {**bodies, **self.events}, {**params, "signs": self.signs}
+        return emit_routine(self.recording, STATES, bodies, [*self.given, times], **params)[0]
 
     def state(self, time: Any) -> Any:
         """The state at one time."""
@@ -124,24 +156,45 @@ class _Span(NamedTuple):
 
     def last(self) -> Any:
         """The state at the end."""
-        given = [self.begin, self.end, self.problem.start]
-        return call_routine(
-            self.problem.function, FINAL, self.problem.bodies, given, **self.params
-        )[0]
+        bodies = self.problem.bodies
+        return emit_routine(self.recording, FINAL, bodies, self.given, **self.params)[0]
 
-    def event_time(self, events: Sequence[Event], which: int) -> Any:
-        """The time at which an event takes place first."""
-        problem = self.problem
+    @cached_property
+    def ended(self) -> Any:
+        """The last time, and the number of the event that it is of: -1 where none ends the
+        solution."""
+        kinds = {"t": SCALAR, "ended": COUNTED}
+
+        def value(t: Any, y: Any, ended: Any) -> Any:
+            found = t - self.end
+            for k in self.ending:
+                found = np.where(ended == k, self._value(self.events[f"event_{k}"], t, y), found)
+            return found
+
+        equation = self._equation("end", kinds, value)
+        return self._asked(END, equation=equation, ending=tuple(self.ending))
+
+    def until(self, times: Any) -> Any:
+        """The times up to an event that ends the solution in this call."""
+        return times[: int(self._asked(COUNT, times, which=None)[0])] if self.ending else times
+
+    def event_time(self, which: int, index: int | None) -> Any:
+        """The time at which an event takes place for this time; all in this call for None."""
+        event = self.events[f"event_{which}"]
+        count = 1 if index is not None else int(self._asked(COUNT, which=which)[0])
+        if not count:
+            return np.zeros(0)
+        kind = SCALAR if index is not None else ArrayType((count,), FLOAT)
+        equation = self._equation(event.name, {"t": kind}, partial(self._value, event))
+        return self._asked(EVENT, equation=equation, which=which, index=index, count=count)[0]
+
+    def _asked(self, op: Routine, *given: Any, equation: Any = (), **options: Any) -> Any:
+        """The results of a solver that knows the events."""
         names = {"jacobian": "rate_jacobian"}
-        bodies = {names.get(name, name): body for name, body in problem.bodies.items()}
-        for k, event in enumerate(events):
-            bodies[f"event_{k}"] = self._event(event)
-        bodies |= self._equation(bodies[f"event_{which}"])
-        given = [self.begin, self.end, problem.start]
-        signs = tuple((event.terminal, event.direction) for event in events)
-        return emit_routine(
-            problem.call.recording, EVENT, bodies, given, which=which, signs=signs, **self.params
-        )[0]
+        bodies = {names.get(name, name): body for name, body in self.problem.bodies.items()}
+        bodies |= {**self.events, **dict(equation)}
+        options |= {**self.params, "signs": self.signs}
+        return emit_routine(self.recording, op, bodies, [*self.given, *given], **options)
 
     def _event(self, event: Event) -> Body:
         """An event as a function of time and state."""
@@ -154,27 +207,56 @@ class _Span(NamedTuple):
 
         return function.body(function.record(value))
 
-    def _equation(self, event: Body) -> dict[str, Body]:
-        """The equation for the time of an event, and its slope."""
-        problem, recording = self.problem, self.problem.call.recording
-        function = Function(recording, event.name + "_at", {"t": SCALAR})
-        (t,) = function.inputs
+    def _value(self, event: Body, t: Any, y: Any) -> Any:
+        """An event at a time and a state."""
+        known = dict(zip(event.inputs, (t, y), strict=True))
+        return inlined(self.recording, event.nodes, event.outputs, known)[0]
+
+    def _equation(
+        self, name: str, kinds: Mapping[str, ArrayType], value: Callable[..., Any]
+    ) -> dict[str, Body]:
+        """The equation for a time of an event, or for several, and its slope: `value` of the time
+        and the state there is zero, for one time."""
+        function = Function(self.recording, f"{name}_at", kinds)
+        t, *others = function.inputs
+        bodies, begin, start = self.problem.bodies, self.begin, self.problem.start
 
         def residual() -> list[Any]:
-            given = [self.begin, t, problem.start]
-            y = emit_routine(recording, FINAL, problem.bodies, given, **self.params)[0]
-            known = dict(zip(event.inputs, (t, y), strict=True))
-            return inlined(recording, event.nodes, event.outputs, known)
+            if not t.shape:
+                y = emit_routine(self.recording, FINAL, bodies, [begin, t, start], **self.params)
+                return [value(t, y[0], *others)]
+            given = [begin, t[-1], start, t]
+            y = emit_routine(self.recording, STATES, bodies, given, **self.params)
+            batch = Batch(self.recording, t.shape[0])
+            with batch.recorded():
+                found = value(batch.placeholder(t), batch.placeholder(np.transpose(y[0])))
+            return [batch.everywhere(found)]
 
         def slope() -> list[Any]:
-            one = Tensor(recording.lift(FLOAT.type(1.0)), recording)
-            return tangents_of([value], [t], [one], function.nodes)
+            one = Tensor(self.recording.lift(np.ones(t.shape)[()]), self.recording)
+            (found,) = tangents_of([total], [t], [one], function.nodes)
+            return [found[:, None] * np.eye(t.shape[0]) if t.shape else found]
 
-        (value,) = function.record(residual)
+        (total,) = function.record(residual)
         return {
-            "residual": function.body([value]),
+            "residual": function.body([total]),
             "jacobian": function.body(function.record(slope), "_slope"),
         }
+
+
+class _Solution(OdeResult):
+    """The result of `solve_ivp`: what depends on an event that ends it is recorded when read."""
+
+    def __init__(self, made: Mapping[str, Callable[[], Any]]) -> None:
+        """`made` makes each attribute."""
+        super().__init__()
+        object.__setattr__(self, "made", made)
+
+    def __missing__(self, name: str) -> Any:
+        if name not in self.made:
+            raise KeyError(name)
+        self[name] = self.made[name]()
+        return self[name]
 
 
 @twin(si.solve_ivp)
@@ -192,33 +274,29 @@ def _solve_ivp(call: Call) -> Any:
     begin, end = (number(one) for one in call["t_span"])
     problem = _Problem(call, call["fun"], "ty", vector(call["y0"]), method in IMPLICIT)
     options = {name: call.literal(name, further.get(name)) for name in IVP_OPTIONS}
-    span = _Span(problem, begin, end, {"order": "ty", "method": method, **options})
-    result = OdeResult(success=True, status=0)
+    params = {"order": "ty", "method": method, **options}
     events = _events_of(call)
-    if events:
-        result.t_events = [
-            _First("t_events", partial(span.event_time, events, k)) for k in range(len(events))
-        ]
-        result.y_events = [
-            _First("y_events", partial(_state_at, span, one)) for one in result.t_events
-        ]
-    ending = [k for k, event in enumerate(events) if event.terminal]
+    span = _Span(problem, begin, end, params, events)
+    times = [_Occurrences("t_events", partial(span.event_time, k)) for k in range(len(events))]
+    states = [_Occurrences("y_events", partial(_states_at, span, one)) for one in times]
+    made: dict[str, Callable[[], Any]] = {
+        "success": lambda: True,
+        "status": lambda: python_number(span.ended[1] >= 0, int) if span.ending else 0,
+        "t_events": lambda: times or None,
+        "y_events": lambda: states or None,
+        "sol": lambda: partial(_dense, span) if call["dense_output"] else None,
+    }
+
     if call["t_eval"] is not None:
-        if ending:
-            call.refuse("t_eval= has times after a terminal event, so their number depends on data")
-        result.t = vector(call["t_eval"])
-        result.y = span.states(result.t)
-    elif len(ending) > 1:
-        call.refuse("the solution may end at any of several events", "let one of them be terminal.")
-    elif ending:
-        result.status = 1
-        result.t = Steps("sol.t", begin, result.t_events[ending[0]][0])
-        result.y = Steps("sol.y", problem.start, result.y_events[ending[0]][0])
-    else:
-        result.t = Steps("sol.t", begin, end)
-        result.y = Steps("sol.y", problem.start, span.last())
-    result.sol = partial(_dense, span) if call["dense_output"] else None
-    return result
+        result = _Solution(made)
+        made["t"] = lambda: span.until(vector(call["t_eval"]))
+        made["y"] = lambda: span.states(result.t)
+        return result
+    made["t"] = lambda: Steps("sol.t", begin, span.ended[0] if span.ending else end)
+    made["y"] = lambda: Steps(
+        "sol.y", problem.start, span.state(span.ended[0]) if span.ending else span.last()
+    )
+    return _Solution(made)
 
 
 def _events_of(call: Call) -> list[Event]:
@@ -231,9 +309,12 @@ def _events_of(call: Call) -> list[Event]:
     ]
 
 
-def _state_at(span: _Span, time: _First) -> Any:
-    """The state at the time of an event."""
-    return span.state(time[0])
+def _states_at(span: _Span, times: _Occurrences, index: int | None) -> Any:
+    """The state at one time of an event, or at all in this call."""
+    if index is not None:
+        return span.state(times[index])
+    whole = times[:]
+    return np.transpose(span.states(whole)) if whole.shape[0] else np.zeros(0)
 
 
 def _dense(span: _Span, t: Any) -> Any:
@@ -252,56 +333,63 @@ def _odeint(call: Call) -> Any:
     return call_routine(problem.function, ODEINT, problem.bodies, given, order=order, **options)[0]
 
 
-class _Unknown:
-    """Results of which there are as many as data decide: some are known, the others are refused."""
+class _Occurrences(np.lib.mixins.NDArrayOperatorsMixin):
+    """The times or states of an event: one is recorded by its number, and all for the number of
+    times that the event takes place in this call."""
 
-    def __init__(self, name: str, fix: str) -> None:
-        """The `name` is that of the attribute, and `fix` what to do instead."""
-        self._name, self._fix = name, fix
+    def __init__(self, name: str, find: Callable[[int | None], Any]) -> None:
+        """`find` returns one, or all for None; `name` is that of the attribute."""
+        self._name, self._find = name, find
+        self._found: dict[int | None, Any] = {}
 
-    def _refused(self) -> Exception:
-        problem = (
-            f"{self._name} has a number of elements that is only known once the solver has run"
-        )
-        words = {"function": "scipy.integrate.solve_ivp", "problem": problem, "fix": self._fix}
-        return fail("unsupported-call", places.here(), **words)
-
-    def __getattr__(self, name: str) -> Any:
-        raise self._refused()
-
-    def __len__(self) -> int:
-        raise self._refused()
-
-    def __iter__(self) -> Any:
-        raise self._refused()
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise self._refused()
-
-
-class _First(_Unknown):
-    """The times or states of an event, of which the first is known."""
-
-    def __init__(self, name: str, find: Callable[[], Any]) -> None:
-        super().__init__(f"sol.{name}[k]", f"read the first one: sol.{name}[k][0].")
-        self._find = find
-        self._found: Any = None
+    def _at(self, index: int | None) -> Any:
+        if index not in self._found:
+            whole = self._found.get(None)
+            self._found[index] = self._find(index) if whole is None else whole[index]
+        return self._found[index]
 
     def __getitem__(self, index: Any) -> Any:
         first, *rest = index if isinstance(index, tuple) else (index,)
-        if first != 0:
-            raise self._refused()
-        if self._found is None:
-            self._found = self._find()
-        return self._found[tuple(rest)] if rest else self._found
+        if isinstance(first, (int, np.integer)) and type(first) not in TENSORS:
+            found = self._at(int(first))
+            return found[tuple(rest)] if rest else found
+        return self._at(None)[index]
+
+    def __repr__(self) -> str:
+        return f"<sol.{self._name}[k]>"
+
+    def __len__(self) -> int:
+        return len(self._at(None))
+
+    def __iter__(self) -> Any:
+        return iter(self._at(None))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._at(None), name)
+
+    def __tracejit_read__(self) -> Any:
+        return self._at(None)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self._at(None), dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return getattr(ufunc, method)(*map_tree(_array_of, inputs), **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return function(*map_tree(_array_of, args), **map_tree(_array_of, kwargs))
 
 
-class Steps(_Unknown):
-    """Results of `solve_ivp` at its own steps, of which the first and the last are known."""
+class Steps:
+    """Results of `solve_ivp` at its own steps, of which the first and the last are known: there
+    are as many as data decide."""
 
     def __init__(self, name: str, first: Any, last: Any, is_turned: bool = False) -> None:
-        """The steps are along the first axis where it `is_turned`, else along the last."""
-        super().__init__(name, "give t_eval=, or read the last one: sol.y[:, -1].")
+        """The steps are along the first axis where it `is_turned`, else along the last. The `name`
+        is that of the attribute."""
+        self._name = name
         self.first, self.last, self.is_turned = first, last, is_turned
 
     @property
@@ -319,3 +407,26 @@ class Steps(_Unknown):
             found = self.last if step else self.first
             return found[rest] if is_vector and rest not in ((), (slice(None),)) else found
         raise self._refused()
+
+    def _refused(self) -> Exception:
+        problem = f"{self._name} has as many elements as data decide while the solver runs"
+        fix = "give t_eval=, or read the last one: sol.y[:, -1]."
+        words = {"function": "scipy.integrate.solve_ivp", "problem": problem, "fix": fix}
+        return fail("unsupported-call", places.here(), **words)
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._refused()
+
+    def __len__(self) -> int:
+        raise self._refused()
+
+    def __iter__(self) -> Any:
+        raise self._refused()
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise self._refused()
+
+
+def _array_of(one: Any) -> Any:
+    """The times or states of an event as an array; anything else as it is."""
+    return one.__tracejit_read__() if type(one) is _Occurrences else one

@@ -124,12 +124,26 @@ def marked(event, terminal, direction):
     event.terminal, event.direction = terminal, direction
     return event
 ''',
-    "first_event": '''
-def first_event(result, number):
-    """Return the first time of an event; raise RuntimeError if it did not take place."""
-    if not result.success or not len(result.t_events[number]):
-        raise RuntimeError(f"The event did not take place. {result.message}")
-    return result.t_events[number][0]
+    "succeeded": '''
+def succeeded(result):
+    """Return a result of solve_ivp; raise RuntimeError if it failed."""
+    if not result.success:
+        raise RuntimeError(" ".join(result.message.split()))
+    return result
+''',
+    "event_at": '''
+def event_at(result, event, number):
+    """Return a time of an event, or all; raise RuntimeError if it did not take place so often."""
+    times = result.t_events[event]
+    if number is not ... and not -len(times) <= number < len(times):
+        raise RuntimeError(f"The event took place {len(times)} times. {result.message}")
+    return times[number]
+''',
+    "end_of": '''
+def end_of(result, ending):
+    """Return the last time, and which event of those that end a solution took place then, or -1."""
+    last = [event for event in ending if result.t[-1] in result.t_events[event][-1:]]
+    return result.t[-1], last[-1] if result.status == 1 else -1
 ''',
     "successful": '''
 def successful(states, report):
