@@ -194,6 +194,24 @@ def test_epidemic(capsys):
     assert "def spread_pullback" in capsys.readouterr().out
 
 
+def test_hyperparameter(capsys):
+    hyper = example("hyperparameter")
+    strength, found, weights = hyper.main()
+    x, y = hyper.X, hyper.Y
+
+    def error(strength):
+        """By the hat matrix, which tells the error of a row that is left out."""
+        hat = x @ np.linalg.solve(x.T @ x + strength * np.eye(4), x.T)
+        return np.mean(((y - hat @ y) / (1.0 - np.diag(hat))) ** 2)
+
+    assert found.fun == pytest.approx(error(strength), rel=1e-7)
+    assert found.fun < min(error(0.97 * strength), error(1.03 * strength), 0.87 * error(0.0))
+    exact = np.linalg.solve(x.T @ x + strength * np.eye(4), x.T @ y)
+    np.testing.assert_allclose(weights, exact, rtol=1e-6)
+    assert found.nfev < 15
+    assert "least_squares(" in capsys.readouterr().out
+
+
 def test_o_rings(capsys):
     fit, errors, risk = example("o_rings").main()
     assert fit.success and np.max(np.abs(fit.jac)) < 1e-5

@@ -226,10 +226,12 @@ class _Span:
                 y = emit_routine(self.recording, FINAL, bodies, [begin, t, start], **self.params)
                 return [value(t, y[0], *others)]
             given = [begin, t[-1], start, t]
-            y = emit_routine(self.recording, STATES, bodies, given, **self.params)
+            rows: Any = np.transpose(
+                emit_routine(self.recording, STATES, bodies, given, **self.params)[0]
+            )
             batch = Batch(self.recording, t.shape[0])
             with batch.recorded():
-                found = value(batch.placeholder(t), batch.placeholder(np.transpose(y[0])))
+                found = value(batch.placeholder(t), batch.placeholder(rows))
             return [batch.everywhere(found)]
 
         def slope() -> list[Any]:
@@ -244,7 +246,7 @@ class _Span:
         }
 
 
-class _Solution(OdeResult):
+class _Solution(OdeResult):  # type: ignore[misc]
     """The result of `solve_ivp`: what depends on an event that ends it is recorded when read."""
 
     def __init__(self, made: Mapping[str, Callable[[], Any]]) -> None:
