@@ -519,3 +519,116 @@ def test_a_recordable_solver_on_a_tape_says_what_to_do(name: str) -> None:
         with tj.GradientTape():
             solvers[name]()
     assert np.all(np.isfinite(optimize.root(lambda x: x**2 - 2.0, np.ones(2)).x))
+
+
+COMPLEX = {
+    "root": lambda a: so.root(lambda x: x**2 - 1j * a, np.ones(1)).x,
+    "start": lambda a: so.root(lambda x: x**2 - a, np.ones(1) * 1j * a).x,
+    "minimize": lambda a: so.minimize(lambda x: (x[0] - 1j * a) ** 2, [0.0]).x,
+    "newton": lambda a: so.newton(lambda x: x**2 + a, 1j),
+    "quad": lambda a: si.quad(lambda x: np.exp(1j * a * x), 0.0, 1.0)[0],
+    "solve_ivp": lambda a: si.solve_ivp(lambda t, y: 1j * a * y, (0.0, 1.0), [1.0 + 0j]).y[:, -1],
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_numbers_are_refused(name: str) -> None:
+    with pytest.raises(tj.TracejitError, match="it has complex numbers"):
+        tj.grad(lambda a: np.sum(np.real(COMPLEX[name](a))))(1.5)
+
+
+def test_success_is_that_of_the_call() -> None:
+    def f(a: Any) -> Any:
+        found = so.root(lambda x: np.exp(x) - a, np.zeros(1))
+        return 2.0 * a if found.success else 5.0 * a
+
+    compiled: Any = tj.function(f)
+    for a in (1.0, -1.0):
+        assert compiled(np.float64(a)) == f(a)
+    assert tj.grad(f)(1.0) == 2.0
+    with pytest.raises(RuntimeError, match="not making good progress"):
+        tj.grad(f)(-1.0)
+    np.testing.assert_array_equal(tj.vmap(f)(np.array([1.0, 3.0])), [2.0, 6.0])
+
+
+def test_attributes_that_are_not_recorded_are_refused() -> None:
+    def f(a: Any) -> Any:
+        found = so.minimize(lambda x: np.sum((x - a) ** 2), [0.0])
+        return a * found.nit if hasattr(found, "x") else a
+
+    with pytest.raises(tj.TracejitError, match="nit of its result is not recorded"):
+        tj.grad(f)(1.5)
+    assert not hasattr(so.OptimizeResult(), "nit")
+
+
+def test_a_result_that_is_read_is_recorded_once() -> None:
+    def f(p: Any) -> Any:
+        found = swinging(p, ends(lambda t, y: y[0]))
+        return found.t[-1] + found.y[1, -1] + found.status if found.success else p[0]
+
+    compiled: Any = tj.function(f)
+    p = np.array([2.0, 1.5, 1.2])
+    for _ in range(3):
+        assert compiled(p) == f(p)
+    assert "without keeping" not in str(compiled.explain())
+
+
+def test_a_rule_of_the_users_has_the_derivative_by_a_number() -> None:
+    @tj.custom_gradient
+    def square(x: Any) -> Any:
+        return x**2, lambda g: 5.0 * g
+
+    def f(a: Any) -> Any:
+        return so.brentq(lambda x: square(x) - a, 0.0, 50.0)
+
+    def stopped(a: Any) -> Any:
+        return so.brentq(lambda x: x**3 + tj.stop_gradient(x) - a, -5.0, 5.0)
+
+    assert tj.grad(f)(1.5) == pytest.approx(0.2)
+    assert tj.grad(stopped)(2.0) == pytest.approx(1.0 / 3.0)
+
+
+@pytest.mark.parametrize("name", ["solve_ivp", "odeint"])
+def test_a_sum_over_a_batch_is_differentiated_backwards(name: str) -> None:
+    solve = ON_TAPES[name]
+    batch = np.array([[2.0, 1.5], [1.2, 0.3], [0.8, 2.5]])
+    found = tj.grad(lambda b: np.sum(np.sin(tj.vmap(solve)(b))))(batch)
+    each = tj.grad(lambda a: np.sum(np.sin(solve(a))))
+    np.testing.assert_allclose(found, [each(a) for a in batch], rtol=1e-9)
+
+
+@pytest.mark.parametrize("given", ["bounds", "constraints"])
+def test_what_a_method_ignores_has_no_part_in_the_derivative(given: str) -> None:
+    options: Any = {
+        "bounds": [(0.0, 1.0)] * 2,
+        "constraints": {"type": "ineq", "fun": lambda x: 1.0 - x @ x},
+    }
+
+    def f(a: Any) -> Any:
+        only = {given: options[given]}
+        return so.minimize(
+            lambda x: np.sum((x - a) ** 2), np.zeros(2), method="BFGS", tol=1e-9, **only
+        ).x
+
+    with pytest.warns(RuntimeWarning, match=f"cannot handle {given}"):
+        found = tj.jacobian(f)(np.array([2.0, 1.5]))
+    np.testing.assert_allclose(found, np.eye(2), atol=1e-7)
+
+
+def test_options_of_curve_fit_are_handed_over() -> None:
+    x = np.linspace(0.0, 1.0, 7)
+    y = np.exp(-x) + 0.1 * np.sin(9.0 * x)
+
+    def f(y: Any) -> Any:
+        precise = dict.fromkeys(("ftol", "xtol", "gtol"), 1e-15)
+        options: Any = {"loss": "soft_l1", "f_scale": 0.3, "maxfev": 90, **precise}
+        found, covariance = so.curve_fit(
+            lambda x, p, q: p * np.exp(-q * x), x, y, p0=[1.0, 1.0], method="trf", **options
+        )
+        return np.concatenate([found, covariance.ravel()])
+
+    compiled: Any = tj.function(f)
+    np.testing.assert_allclose(compiled(y), f(y), rtol=1e-5)
+    steps = 1e-5 * np.eye(7)
+    expected = np.stack([(compiled(y + dy) - compiled(y - dy)) / 2e-5 for dy in steps], axis=-1)
+    np.testing.assert_allclose(tj.jacobian(f)(y), expected, atol=2e-3)

@@ -36,9 +36,11 @@ def one_by_one(name: str, moved: Moved, *operands: Any, **params: Any) -> Any:
 
 def without_handle(name: str, moved: Moved, *operands: Any, **params: Any) -> Any:
     """The results of a routine for a batch: its handle stays behind, None is in its place."""
-    op = OPS[name]
-    assert isinstance(op, routines.Routine) and op.first_alone is not None
-    return *looped(name, op.first_alone, moved, operands, params), None
+
+    def call(*inside: Any, **opened: Any) -> Any:
+        return OPS[name](*inside, **opened)[0]
+
+    return *looped(name, call, moved, operands, params), None
 
 
 def looped(

@@ -8,21 +8,24 @@ itself is called.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import wraps
+from functools import cache, wraps
 from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 
 from tracejit.ops.base.op import is_literal
+from tracejit.ops.control.branches import ENSURE
 from tracejit.solvers.functions import Plain, in_numbers
 from tracejit.support.errors import TracejitError, fail
 from tracejit.trace.convert.rules import HANDED, RULES
 from tracejit.trace.recording.record import Recording, current_recording
 from tracejit.trace.source import places
 from tracejit.trace.tensor.namespaces import recorded_argument
+from tracejit.trace.tensor.tensor import TENSORS
 
 TWINS: list[Callable[..., Any]] = []
 """The functions of SciPy that are recorded here."""
@@ -87,11 +90,52 @@ class Call:
             return tuple((str(key), self.literal(name, one)) for key, one in value.items())
         if isinstance(value, (list, tuple)):
             return tuple(self.literal(name, one) for one in value)
+        if type(value) in TENSORS:
+            self.refuse(f"{name}= has to be known beforehand", "give it as a plain number.")
         if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
             value = value.item()
+        if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
+            value = tuple(value.tolist())
         if not is_literal(value):
             self.refuse(f"{name}= is {type(value).__name__}, and must be a number or a string")
         return value
+
+
+class Result(OptimizeResult):  # type: ignore[misc]
+    """The result of a call: attributes that are known, and those that are recorded when read.
+
+    A solver that finds nothing raises. So that it does, its solution is computed where nothing
+    reads but that it is one.
+    """
+
+    def __init__(self, call: Call, made: Mapping[str, Callable[[], Any]], **known: Any) -> None:
+        """`made` makes an attribute each; the first of the `known`, or else of these, is the
+        solution."""
+        super().__init__(known)
+        find = next(iter(made.values()), lambda: next(iter(known.values())))
+
+        def is_found() -> bool:
+            ENSURE(find())
+            return True
+
+        whole = {"success": is_found, "converged": is_found, **made}
+        object.__setattr__(self, "call", call)
+        # What reads a result must not change it: a kernel is for one that stays as it is.
+        object.__setattr__(self, "made", {name: cache(make) for name, make in whole.items()})
+
+    def __missing__(self, name: str) -> Any:
+        if name in self.made:
+            return self.made[name]()
+        if name in UNKNOWN:
+            self.call.refuse(f"{name} of its result is not recorded", "do without it.")
+        raise KeyError(name)
+
+
+UNKNOWN = frozenset(
+    "status message nfev njev nhev nit nlu hess hess_inv maxcv optimality "
+    "active_mask multipliers iterations function_calls flag method jac grad qtf r fjac".split()
+)
+"""Attributes of SciPy's results that are not recorded."""
 
 
 def _is(value: Any, default: Any) -> bool:

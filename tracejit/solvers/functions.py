@@ -31,6 +31,7 @@ from tracejit.support.words import identifier
 from tracejit.trace.control_flow.loops import inside_body, placeholder, results_of, take_out
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.source import places
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 FLOAT = np.dtype("f8")
@@ -277,8 +278,13 @@ def vector(value: Any) -> Any:
 
 
 def floats(value: Any) -> Any:
-    """An array or number of float64."""
+    """An array or number of float64; complex numbers are refused."""
     value = as_array(value)
+    if np.result_type(value).kind == "c":
+        solver = places.called()[0] or "a solver of SciPy's"
+        fix = "solve for the real and the imaginary parts, as real unknowns."
+        words = {"function": solver, "problem": "it has complex numbers", "fix": fix}
+        raise fail("unsupported-call", places.here(), **words)
     if type(value) not in TENSORS:
         return np.asarray(value, FLOAT)
     return value if value.dtype == FLOAT and value.type.form != "weak" else cast(value, FLOAT)

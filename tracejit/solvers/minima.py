@@ -6,19 +6,19 @@ equation gradient(x) = 0; between bounds and under constraints, that of `constra
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.optimize as so
-from scipy.optimize import OptimizeResult
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.control.routines import Routine, keywords
 from tracejit.ops.scipy.linear_algebra.solvers import solve_triangular
 from tracejit.solvers.batching import define
-from tracejit.solvers.calls import Call, twin
+from tracejit.solvers.calls import Call, Result, twin
 from tracejit.solvers.constraints import (
     Limits,
     bounds_of,
@@ -51,6 +51,10 @@ BY_HESSIAN = frozenset(
     ("newton-cg", "dogleg", "trust-ncg", "trust-krylov", "trust-exact", "trust-constr")
 )
 """The methods that take a Hessian."""
+UNDER_CONSTRAINTS = frozenset(("", "slsqp", "cobyla", "cobyqa", "trust-constr"))
+"""The methods that take constraints; none stands for the one that SciPy chooses."""
+BETWEEN_BOUNDS = UNDER_CONSTRAINTS | {"nelder-mead", "powell", "l-bfgs-b", "tnc"}
+"""The methods that take bounds."""
 LOSSES: dict[str, Callable[[Any], tuple[Any, Any, Any]]] = {
     "soft_l1": lambda z: (
         2.0 * ((1.0 + z) ** 0.5 - 1.0),
@@ -196,7 +200,12 @@ def _minimize(call: Call) -> Any:
         call.recording, role(call["fun"], "loss"), {"x": ArrayType(start.shape, FLOAT)}
     )
     x = function.inputs[0]
+    method = (call["method"] or "").lower()
     bounds, constraints = bounds_of(call, start.shape[0]), constraints_of(call)
+    if constraints and method not in UNDER_CONSTRAINTS:
+        constraints = _ignored(method, "constraints", [])
+    if bounds is not None and method not in BETWEEN_BOUNDS:
+        bounds = _ignored(method, "bounds", None)
 
     def user() -> list[Any]:
         value = _scalar(call, function, call["jac"] is True)
@@ -204,7 +213,6 @@ def _minimize(call: Call) -> Any:
 
     f, *values = function.record(user)
     (slope,) = function.record(lambda: [gradient(f, x, function.nodes)])
-    method = (call["method"] or "").lower()
     asked = {"value": [f]} if method in BY_VALUE else {"value_and_gradient": [f, slope]}
     if method in BY_HESSIAN:
         asked["hessian"] = function.record(lambda: [jacobian(slope, x, function.nodes)])
@@ -232,7 +240,13 @@ def _minimize(call: Call) -> Any:
     found = call_routine(function, op, bodies, given, **params)[0]
     value, gradient_there = solution_of(function.body([f, slope]), found)
     name = "grad" if method == "trust-constr" else "jac"
-    return OptimizeResult({"x": found, "success": True, "fun": value, name: gradient_there})
+    return Result(call, {}, x=found, fun=value, **{name: gradient_there})
+
+
+def _ignored(method: str, given: str, none: Any) -> Any:
+    """Nothing, with SciPy's warning that the method takes no such argument."""
+    warnings.warn(f"Method {method} cannot handle {given}.", RuntimeWarning, stacklevel=2)
+    return none
 
 
 @twin(so.minimize_scalar)
@@ -249,7 +263,7 @@ def _minimize_scalar(call: Call) -> Any:
     params = {"method": call["method"], **call.options("tol", "options")}
     op = SCALAR_MINIMUM if bounds is None else SCALAR_BETWEEN
     x = call_routine(function, op, bodies, given, is_bounded=bounds is not None, **params)[0]
-    return OptimizeResult(x=x, success=True, fun=solution_of(function.body([f]), x)[0])
+    return Result(call, {}, x=x, fun=solution_of(function.body([f]), x)[0])
 
 
 @twin(so.least_squares)
@@ -260,7 +274,7 @@ def _least_squares(call: Call) -> Any:
     params = call.options(*LEAST_SQUARES_OPTIONS)
     fit = _Fit(call, role(call["fun"], "residuals"), user, call["x0"], bounds, params)
     r, slopes, cost, slope = fit.at_solution
-    return OptimizeResult(x=fit.x, success=True, fun=r, jac=slopes, cost=cost, grad=slope)
+    return Result(call, {}, x=fit.x, fun=r, jac=slopes, cost=cost, grad=slope)
 
 
 class _Fit:
@@ -317,6 +331,7 @@ def _curve_fit(call: Call) -> Any:
         "method",
         "jac",
         "check_finite",
+        "kwargs",
     )
     model, xs, ys = call["f"], call["xdata"], vector(call["ydata"])
     count = _parameters_of(call)
@@ -336,12 +351,17 @@ def _curve_fit(call: Call) -> Any:
         return error / deviations
 
     method = call["method"] or ("lm" if bounds is None else "trf")
-    params = {**dict.fromkeys(LEAST_SQUARES_OPTIONS), "method": method}
+    further = {"max_nfev" if name == "maxfev" else name: v for name, v in call["kwargs"].items()}
+    unknown = sorted(further.keys() - set(LEAST_SQUARES_OPTIONS))
+    if unknown:
+        call.refuse(f"{unknown[0]}= is not recorded")
+    options = {name: call.literal(name, value) for name, value in further.items()}
+    params = {**dict.fromkeys(LEAST_SQUARES_OPTIONS), "method": method, **options}
     fit = _Fit(call, role(model, "model") + "_residuals", residuals, start, bounds, params)
-    r, slopes, *_ = fit.at_solution
+    r, slopes, cost, _ = fit.at_solution
     covariance: Any = np.linalg.inv(slopes.T @ slopes)
     if not call["absolute_sigma"] or sigma is None:
-        covariance = covariance * (np.sum(r**2) / (ys.shape[0] - count))
+        covariance = covariance * (2.0 * cost / (r.shape[0] - count))
     return fit.x, covariance
 
 

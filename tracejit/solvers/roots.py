@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize as so
-from scipy.optimize import OptimizeResult
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.base.forms import as_scalar
 from tracejit.ops.control.routines import keywords
 from tracejit.solvers.batching import define
-from tracejit.solvers.calls import Call, twin
+from tracejit.solvers.calls import Call, Result, twin
 from tracejit.solvers.equations import EquationDerivative
 from tracejit.solvers.functions import (
     FLOAT,
@@ -119,7 +118,7 @@ def _root(call: Call) -> Any:
     options = call.options("tol", "options")
     method = call["method"].lower()
     (x,) = call_routine(function, ROOT, bodies, [start], method=method, **options)
-    return OptimizeResult(x=x, success=True, fun=solution_of(bodies["residual"], x)[0])
+    return Result(call, {}, x=x, fun=solution_of(bodies["residual"], x)[0])
 
 
 @twin(so.fsolve)
@@ -162,7 +161,7 @@ def _root_scalar(call: Call) -> Any:
     if method == "halley":
         call.refuse("method='halley' is not recorded", "method='newton' is.")
     (x,) = call_routine(function, ROOT_SCALAR, bodies, given, **params)
-    return OptimizeResult(root=x, converged=True)
+    return Result(call, {}, root=x)
 
 
 @twin(so.newton)

@@ -7,19 +7,18 @@ then. So its derivatives are those of a root (`equations.py`), through those of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.integrate as si
-from scipy.integrate._ivp.ivp import OdeResult
 
 from tracejit.autodiff.batch.batch import Batch
 from tracejit.autodiff.request.request import tangents_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.control.routines import Routine, keywords
 from tracejit.solvers.batching import define
-from tracejit.solvers.calls import Call, twin
+from tracejit.solvers.calls import Call, Result, twin
 from tracejit.solvers.equations import EquationDerivative
 from tracejit.solvers.functions import (
     FLOAT,
@@ -246,21 +245,6 @@ class _Span:
         }
 
 
-class _Solution(OdeResult):  # type: ignore[misc]
-    """The result of `solve_ivp`: what depends on an event that ends it is recorded when read."""
-
-    def __init__(self, made: Mapping[str, Callable[[], Any]]) -> None:
-        """`made` makes each attribute."""
-        super().__init__()
-        object.__setattr__(self, "made", made)
-
-    def __missing__(self, name: str) -> Any:
-        if name not in self.made:
-            raise KeyError(name)
-        self[name] = self.made[name]()
-        return self[name]
-
-
 @twin(si.solve_ivp)
 def _solve_ivp(call: Call) -> Any:
     names = ("fun", "t_span", "y0", "method", "t_eval", "dense_output", "events", "args", "options")
@@ -281,24 +265,26 @@ def _solve_ivp(call: Call) -> Any:
     span = _Span(problem, begin, end, params, events)
     times = [_Occurrences("t_events", partial(span.event_time, k)) for k in range(len(events))]
     states = [_Occurrences("y_events", partial(_states_at, span, one)) for one in times]
+    at = None if call["t_eval"] is None else vector(call["t_eval"])
+
+    @cache
+    def last() -> Any:
+        return span.state(span.ended[0]) if span.ending else span.last()
+
     made: dict[str, Callable[[], Any]] = {
-        "success": lambda: True,
+        "y": lambda: Steps("sol.y", problem.start, last()),
+        "t": lambda: Steps("sol.t", begin, span.ended[0] if span.ending else end),
+    }
+    if at is not None:
+        until = cache(partial(span.until, at))
+        made = {"y": lambda: span.states(until()), "t": until}
+    made |= {
         "status": lambda: python_number(span.ended[1] >= 0, int) if span.ending else 0,
         "t_events": lambda: times or None,
         "y_events": lambda: states or None,
         "sol": lambda: partial(_dense, span) if call["dense_output"] else None,
     }
-
-    if call["t_eval"] is not None:
-        result = _Solution(made)
-        made["t"] = lambda: span.until(vector(call["t_eval"]))
-        made["y"] = lambda: span.states(result.t)
-        return result
-    made["t"] = lambda: Steps("sol.t", begin, span.ended[0] if span.ending else end)
-    made["y"] = lambda: Steps(
-        "sol.y", problem.start, span.state(span.ended[0]) if span.ending else span.last()
-    )
-    return _Solution(made)
+    return Result(call, {"solution": last if at is None else made["y"], **made})
 
 
 def _events_of(call: Call) -> list[Event]:

@@ -69,7 +69,21 @@ LEAVE = defop(
     source="{operands}",
     effect=True,
 )
-ENSURE = defop(name="ensure", infer=lambda x: WEAK_TYPES[bool], vjp=(), source="{0}", effect=True)
+
+
+def _ensured(moved: Any, x: Any, **params: Any) -> None:
+    """Compute the value for all elements of a batch."""
+    ENSURE(x)
+
+
+ENSURE = defop(
+    name="ensure",
+    infer=lambda x: WEAK_TYPES[bool],
+    vjp=(),
+    source="{0}",
+    effect=True,
+    batch=_ensured,
+)
 AS_PATTERN = defop(
     name="as_pattern",
     infer=lambda x: WEAK_TYPES[int],

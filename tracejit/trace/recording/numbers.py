@@ -11,6 +11,7 @@ from collections.abc import Collection
 from typing import Any
 
 from tracejit.ir.graph import Constant, Value
+from tracejit.ir.subgraph import Placeholder
 from tracejit.ops.control.marker_ops import IDENTITY, OVERRIDE
 from tracejit.ops.elementwise.weak import SIZE
 from tracejit.trace.tensor.tensor import TENSORS
@@ -18,7 +19,8 @@ from tracejit.trace.tensor.tensor import TENSORS
 
 def may_be_differentiated(leaf: Any) -> bool:
     """Return whether something is a Variable or a Tensor through which derivatives may flow: of
-    floats, and no Python number but one that is computed from floats of NumPy's."""
+    floats, and no Python number but one that is computed from floats of NumPy's, or that a body is
+    given."""
     if not hasattr(type(leaf), "__tracejit_record__") or not leaf.type.is_inexact:
         return False
     if type(leaf) not in TENSORS:
@@ -28,7 +30,7 @@ def may_be_differentiated(leaf: Any) -> bool:
     waiting, met = [leaf._value], {leaf._value}
     while waiting:
         value = waiting.pop()
-        if value.type.form != "weak":
+        if value.type.form != "weak" or type(value) is Placeholder:
             if value.type.is_inexact:
                 return True
         elif value.node is not None:
