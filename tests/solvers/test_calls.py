@@ -377,6 +377,18 @@ def test_a_loop_of_solutions_is_recorded_once() -> None:
     assert len(slope.kernel(0.7).source.splitlines()) < 120
 
 
+def test_what_a_loop_has_solved_is_not_solved_again_for_the_gradient() -> None:
+    def f(p: Any) -> Any:
+        total = 0.0
+        for k in range(30):
+            total = total + so.brentq(lambda x, k=k: x**3 + x - p * (k + 1), 0.0, 20.0) ** 2
+        return total
+
+    text = source_of(f, 0.7)
+    assert text.partition("def value_and_grad")[2].count("= brentq(") == 1
+    tj.check_grads(f, (0.7,), order=2)
+
+
 def test_second_derivatives_of_two_states_of_one_problem() -> None:
     tight = {"rtol": 1e-8, "atol": 1e-9}
 

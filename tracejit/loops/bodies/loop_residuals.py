@@ -37,6 +37,7 @@ from tracejit.ops.control.control_flow import (
     loop_operands,
     parts_of,
 )
+from tracejit.ops.control.routines import is_routine
 from tracejit.passes.framework.emission import readers_of
 from tracejit.passes.framework.rebuild import rebuild
 from tracejit.support.cost_model import costs
@@ -48,7 +49,7 @@ def choose_loop_residuals(graph: Graph, in_steps: bool = True) -> Graph:
     is computed `in_steps`, `split_loops` computes for all steps at once what it can."""
     for second in range(sum(map(is_counted, graph.nodes))):
         loops = [node for node in graph.nodes if is_counted(node)]
-        makers = _producers(loops[second])
+        makers = _producers(loops[second], loops[:second])
         for first in [number for number, node in enumerate(loops) if node in makers]:
             loops = [node for node in graph.nodes if is_counted(node)]
             if not is_checkpoint(loops[first]):
@@ -56,11 +57,18 @@ def choose_loop_residuals(graph: Graph, in_steps: bool = True) -> Graph:
     return graph
 
 
-def _producers(loop: Node) -> set[Node | None]:
-    """The loops of as many steps whose stacks a loop slices."""
+def _producers(loop: Node, before: Sequence[Node]) -> set[Node | None]:
+    """The loops of as many steps whose stacks a loop slices, and those `before` it that call
+    routines, if it does."""
     makers = {value.node for value in loop_operands(loop).sliced}
+    if _calls_routines(loop):
+        makers.update(filter(_calls_routines, before))
     length = loop.params["length"]
     return {node for node in makers if is_counted(node) and node.params["length"] == length}
+
+
+def _calls_routines(loop: Node) -> bool:
+    return any(map(is_routine, loop.params["body"].graph.nodes))
 
 
 def _chosen(graph: Graph, first: Node, second: Node, in_steps: bool) -> Graph:
@@ -135,8 +143,9 @@ class _Common:
                     else self.there[value]
                     for value in node.operands
                 ]
-                made = moved_node(self.wide, node, tuple(operands), segment=0)
-                self.there.update(zip(node.results, made.results, strict=True))
+                made = self._same(node, operands)
+                if made is not None:
+                    self.there.update(zip(node.results, made.results, strict=True))
         self.wide.complete_names()
         self.read_in_steps = {
             value
@@ -144,6 +153,15 @@ class _Common:
             if in_steps or node.results[0] not in self.there
             for value in node.operands
         }.union(yours.outputs)
+
+    def _same(self, node: Node, operands: Sequence[Value]) -> Node | None:
+        """The node of the first loop that does the same as one of the second: one that is made, or
+        a call of the same routine if there is one."""
+        if not is_routine(node):
+            return moved_node(self.wide, node, tuple(operands), segment=0)
+        form = _form_of(node)
+        alike = (one for one in self.own if list(one.operands) == list(operands))
+        return next((one for one in alike if _form_of(one) == form), None)
 
     def _read_elsewhere(self, graph: Graph) -> set[Value]:
         """The rows that others than the second loop read, too, at the end of steps or at the
@@ -270,7 +288,28 @@ def computing_time(node: Node) -> tuple[float, float]:
 def _may_move(node: Node) -> bool:
     """Return whether the first loop may compute a node in place of the second. What is recomputed
     on demand of the user stays where it is."""
-    return not node.op.effect and not node.region and not any(bodies_of(node))
+    return not (node.op.effect or node.region) and (is_routine(node) or not any(bodies_of(node)))
+
+
+def _form_of(node: Node) -> Hashable:
+    """The same for nodes that do the same with their operands, by bodies of whatever names."""
+    bodies = {name: _form_of_body(body.graph) for name, body in bodies_of(node)}
+    others = {name: repr(value) for name, value in node.params.items() if name not in bodies}
+    return node.op.name, *sorted({**others, **bodies}.items())
+
+
+def _form_of_body(graph: Graph) -> Hashable:
+    numbers: dict[Value, Hashable] = {value: number for number, value in enumerate(graph.inputs)}
+
+    def known(values: Sequence[Value]) -> tuple[Hashable, ...]:
+        return tuple(_key_of(v) if isinstance(v, Constant) else numbers[v] for v in values)
+
+    nodes = []
+    for node in graph.nodes:
+        nodes.append((_form_of(node), known(node.operands)))
+        for result in node.results:
+            numbers[result] = len(numbers), result.type
+    return tuple(nodes), known(graph.outputs)
 
 
 def _key_of(constant: Constant) -> Hashable:
