@@ -408,7 +408,7 @@ def is_dense(size: int, method: str) -> bool:
 
 
 def within_times(op: Routine, given: Sequence[Any], params: Mapping[str, Any]) -> list[Any]:
-    """What a problem is given, up to the last of the times where an event may end it before t1."""
+    """The given arguments of a problem, up to its last time if an event may end it before t1."""
     made = list(given)
     if "signs" in params:
         made[op.given.index("t1")] = made[op.given.index("times")][-1]

@@ -62,7 +62,7 @@ def _producers(loop: Node, before: Sequence[Node]) -> set[Node | None]:
     routines, if it does."""
     makers = {value.node for value in loop_operands(loop).sliced}
     if _calls_routines(loop):
-        makers.update(filter(_calls_routines, before))
+        makers.update(node for node in before if _calls_routines(node))
     length = loop.params["length"]
     return {node for node in makers if is_counted(node) and node.params["length"] == length}
 

@@ -353,9 +353,9 @@ class Eager(threading.local, Recorder):
         if current_recording() is not None or any(window.knows(value) for window in self.windows):
             name = self.name_of(value)
             name = "t" if name == "an array" else name
-            here, words = self.here(), call.format(name)
-            self.refusal = value_refused("taped", here, words, ON_TAPE, name=name)
-            raise self.refusal
+            refusal = value_refused("taped", self.here(), call.format(name), ON_TAPE, name=name)
+            self.refusal = refusal if self.windows else None
+            raise refusal
         return value.data
 
     def refusal_at(self, error: BaseException | None) -> TracejitError | None:
