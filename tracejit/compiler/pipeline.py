@@ -58,7 +58,7 @@ from tracejit.targets.numpy.text.module import Module, render
 from tracejit.text.header import Facts, MemoryUse
 from tracejit.version import __version__
 
-IR_VERSION = 17
+IR_VERSION = 18
 EXACT_PASSES = tuple(
     Pass(each, is_exact=True)
     for each in (erase_markers, simplify_exactly, share, share_decompositions, drop_dead)

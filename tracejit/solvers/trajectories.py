@@ -371,8 +371,8 @@ class _Occurrences(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class Steps:
-    """Results of `solve_ivp` at its own steps, of which the first and the last are known: there
-    are as many as data decide."""
+    """Results of `solve_ivp` at its own steps, of which the first and the last are known: their
+    number depends on data."""
 
     def __init__(self, name: str, first: Any, last: Any, is_turned: bool = False) -> None:
         """The steps are along the first axis where it `is_turned`, else along the last. The `name`
@@ -397,7 +397,9 @@ class Steps:
         raise self._refused()
 
     def _refused(self) -> Exception:
-        problem = f"{self._name} has as many elements as data decide while the solver runs"
+        problem = (
+            f"{self._name} has a number of elements that is only known once the solver has run"
+        )
         fix = "give t_eval=, or read the last one: sol.y[:, -1]."
         words = {"function": "scipy.integrate.solve_ivp", "problem": problem, "fix": fix}
         return fail("unsupported-call", places.here(), **words)
