@@ -46,6 +46,20 @@ def test_code_of_c_is_refused_by_the_name_that_the_user_wrote() -> None:
         tj.function(lambda x: signal.find_peaks(x)[0])(X)
 
 
+def test_code_of_c_keeps_its_state() -> None:
+    """ARPACK writes its progress into a dict: a copy would look as if it had converged."""
+    sparse_linalg = pytest.importorskip("scipy.sparse.linalg")
+    matrix = pytest.importorskip("scipy.sparse").csr_array(np.diag(np.arange(1.0, 9.0)))
+    with pytest.raises(UnsupportedError, match=r"^scipy\.sparse\.linalg\.eigsh is not recorded"):
+        tj.function(lambda x: sparse_linalg.eigsh(matrix * x[0], k=2)[0])(X)
+
+
+def test_classes_are_refused_by_their_names() -> None:
+    interpolate = pytest.importorskip("scipy.interpolate")
+    with pytest.raises(UnsupportedError, match=r"^scipy\.interpolate\.BPoly is not recorded"):
+        tj.function(lambda x: interpolate.BPoly(x[:, None], [0.0, 1.0])(0.5))(X)
+
+
 def test_what_may_be_overwritten_is_not() -> None:
     matrix = np.diag(X)
     kept = matrix.copy()

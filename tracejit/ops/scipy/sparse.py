@@ -40,13 +40,16 @@ def count_of(form: str) -> int:
     return 0 if form == "factors" else 1 if form.startswith("handle") else 3
 
 
-def matrix_text(form: str, shape: Shape, first: int = 0) -> str:
-    """The matrix in Python, of operands from number `first` on."""
+def matrix_text(form: str, shape: Shape, copy: bool = False) -> str:
+    """The matrix in Python, of the first operands. SciPy's direct solvers put the elements in order
+    in place, so that they need a `copy`."""
     if form.startswith("handle"):
-        return f"{{{first}}}{form[6:]}"
-    data, one, two = (f"{{{first + k}}}" for k in range(3))
+        return f"{{0}}{form[6:]}"
+    data, one, two = "{0}", "{1}", "{2}"
     inside = f"{data}, {one}, {two}" if form in ("csr", "csc") else f"{data}, ({one}, {two})"
-    return f"scipy.sparse.{form[:3]}_array(({inside}), shape={tuple(map(int, shape))})"
+    words = ", copy=True" if copy and form in ("csr", "csc") else ""
+    family = "matrix" if form == "coo" else "array"  # a product of an array of one row is a number
+    return f"scipy.sparse.{form[:3]}_{family}(({inside}), shape={tuple(map(int, shape))}{words})"
 
 
 def turned(matrix: Matrix, form: str, shape: Shape) -> tuple[Matrix, dict[str, Any]]:
@@ -80,6 +83,15 @@ entry_lines: Op = defop(
     source="np.repeat(np.arange({count}), np.diff({0}))",
 )
 """The row of each number of a matrix by rows, of which there are `count`."""
+
+has_places_once: Op = defop(
+    name="has_places_once",
+    infer=lambda *matrix, form, shape: WEAK_TYPES[bool],
+    vjp=(),
+    source=lambda types, form, shape: f"{matrix_text(form, shape)}.has_canonical_format",
+    library="scipy",
+)
+"""True if no place of a matrix by rows or by columns occurs twice, and they are in order."""
 
 
 def _by_operand(matrix_rule: Any, right_rule: Any) -> Each:
@@ -182,11 +194,11 @@ def _check_square(shape: Shape, b: ArrayType) -> None:
 
 
 def _solved_type(
-    *types: ArrayType, form: str, shape: Shape, dtype: str, **options: Any
+    *types: ArrayType, form: str, shape: Shape, dtype: str, triangle: str = "", **options: Any
 ) -> ArrayType:
     b = types[-1]
     _check_square(shape, b)
-    kept = b.shape if b.ndim == 1 or b.shape[1] != 1 else b.shape[:1]
+    kept = b.shape if triangle or b.ndim == 1 or b.shape[1] != 1 else b.shape[:1]
     return ArrayType(kept, _floating(ArrayType((), np.dtype(dtype)), b))
 
 
@@ -195,14 +207,24 @@ def _options(options: dict[str, Any]) -> str:
 
 
 def _solve_source(
-    types: Sequence[ArrayType], form: str, shape: Shape, dtype: str, **options: Any
+    types: Sequence[ArrayType],
+    form: str,
+    shape: Shape,
+    dtype: str,
+    triangle: str = "",
+    **options: Any,
 ) -> str:
-    matrix, b = matrix_text(form, shape), f"{{{len(types) - 1}}}"
+    matrix, b = matrix_text(form, shape, copy=True), f"{{{len(types) - 1}}}"
+    if triangle:
+        words = _options({"lower": triangle == "lower"})
+        return f"scipy.sparse.linalg.spsolve_triangular({matrix}.tocsc(), {b}{words})"
     return f"scipy.sparse.linalg.spsolve({matrix}, {b}{_options(options)})"
 
 
 def _solve_adjoint(g: Any, matrix: Matrix, form: str, params: Any) -> Any:
     other, kinds = turned(matrix, form, params["shape"])
+    if "triangle" in params:
+        kinds["triangle"] = "upper" if params["triangle"] == "lower" else "lower"
     return sparse_solve(*other, g, **{**params, **kinds})
 
 
@@ -249,12 +271,14 @@ sparse_solve: Op = defop(
     cost=lambda *types, **params: 1000 * types[-1].estimated_size,
 )
 
+"""The solution by `spsolve`, or by `spsolve_triangular` of a lower or upper `triangle`."""
+
 factors: Op = defop(
     name="sparse_factors",
     infer=lambda *matrix, form, shape, **options: HANDLE,
     vjp=(),
     source=lambda types, form, shape, **options: (
-        f"scipy.sparse.linalg.splu({matrix_text(form, shape)}{_options(options)})"
+        f"scipy.sparse.linalg.splu({matrix_text(form, shape, copy=True)}{_options(options)})"
     ),
     library="scipy",
     cost=lambda *types, **params: 1000 * types[0].estimated_size,

@@ -28,7 +28,7 @@ from tracejit.trace.recording.numbers import origins_of
 from tracejit.trace.recording.scipy_calls import scipy_called
 from tracejit.trace.source import places
 from tracejit.trace.source.instead import SOLVERS, is_closed, not_recorded
-from tracejit.trace.structure.trees import flatten, map_tree
+from tracejit.trace.structure.trees import flatten, unflatten
 from tracejit.trace.tensor.call_errors import spelling
 from tracejit.trace.tensor.namespaces import recordable, recorded_argument
 from tracejit.trace.tensor.tensor import TENSORS
@@ -70,7 +70,8 @@ def refusing(called: Any) -> Callable[..., Any]:
             name = scipy_called() or spelling(called)
             raise not_recorded(places.here(), name)
         before = {key: array.copy() for key, array in numbers.items()}
-        given, named = map_tree(lambda leaf: numbers.get(id(leaf), leaf), (args, kwargs))
+        given = [_with_numbers(one, numbers) for one in args]
+        named = {name: _with_numbers(one, numbers) for name, one in kwargs.items()}
         result = called(*given, **named)
         for tensor in tensors:
             if not np.array_equal(numbers[id(tensor)], before[id(tensor)], equal_nan=True):
@@ -78,6 +79,15 @@ def refusing(called: Any) -> Callable[..., Any]:
         return result
 
     return where_recorded(called, call)
+
+
+def _with_numbers(given: Any, numbers: dict[int, Any]) -> Any:
+    """An argument with the numbers of its Tensors; one that has none is itself, so that what C
+    code writes into it is kept."""
+    leaves, structure = flatten(given)
+    if all(id(leaf) not in numbers for leaf in leaves):
+        return given
+    return unflatten(structure, [numbers.get(id(leaf), leaf) for leaf in leaves])
 
 
 def refuse_closed(called: Any, args: Any, kwargs: Any) -> None:

@@ -21,7 +21,7 @@ from tracejit.trace.convert.rules import RULES, rule, where_recorded
 from tracejit.trace.recording.recorded_matrix import RecordedMatrix, handle_of, recorded
 from tracejit.trace.source import places
 from tracejit.trace.source.instead import not_recorded
-from tracejit.trace.structure.sparse_products import format_of, is_sparse
+from tracejit.trace.structure.sparse_products import PARTS, format_of, is_sparse
 
 scipy = ops.LIBRARY
 
@@ -129,6 +129,35 @@ def _diagonals(family: str) -> Callable[..., Any]:
     return make
 
 
+def _by_diagonals(cls: type) -> Callable[..., Any]:
+    """The rule of a class of matrices by diagonals, whose element k of a row is in column k."""
+
+    def make(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False) -> Any:
+        if not (type(arg1) is tuple and len(arg1) == 2 and shape is not None):
+            raise _refused(cls.__name__, "it is recorded of (data, offsets)", "give shape, too.")
+        data, offsets = np.atleast_2d(as_array(arg1[0])), _known(arg1[1], "offsets")
+        columns = np.broadcast_to(np.arange(data.shape[1]), data.shape)
+        rows = columns - np.reshape(offsets, (-1, 1))
+        is_there = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
+        taken = np.flatnonzero(is_there)
+        parts = (np.take(np.reshape(data, -1), taken), rows[is_there], columns[is_there])
+        kind = scipy.sparse.coo_matrix if cls is scipy.sparse.dia_matrix else scipy.sparse.coo_array
+        return RecordedMatrix.of_parts(kind, PARTS["coo"], parts, shape)
+
+    return make
+
+
+for _class in (scipy.sparse.dia_array, scipy.sparse.dia_matrix):
+    RULES[_class] = where_recorded(_class, _by_diagonals(_class))
+
+
+@rule(scipy.sparse.spdiags)
+def _spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = None) -> Any:
+    shape = (data.shape[-1],) * 2 if m is None else m if n is None else (m, n)
+    matrix = _by_diagonals(scipy.sparse.dia_matrix)((data, np.atleast_1d(diags)), shape)
+    return matrix.asformat(format)
+
+
 rule(scipy.sparse.diags_array)(_diagonals("array"))
 rule(scipy.sparse.diags)(_diagonals("matrix"))
 
@@ -158,6 +187,41 @@ def _blocks(blocks: Sequence[Sequence[Any]], format: Any, dtype: Any) -> Any:
 @rule(scipy.sparse.block_array, scipy.sparse.bmat)
 def _block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Any:
     return _blocks(blocks, format, dtype)
+
+
+@rule(scipy.sparse.block_diag)
+def _block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Any:
+    matrices = [one if is_sparse(type(one)) else _dense(one) for one in mats]
+    count = len(matrices)
+    table = [[one if k == j else None for j in range(count)] for k, one in enumerate(matrices)]
+    return _blocks(table, format, dtype)
+
+
+def _dense(array: Any) -> RecordedMatrix:
+    """A matrix of all elements of an array."""
+    array = np.atleast_2d(as_array(array))
+    lines = np.indices(array.shape).reshape(2, -1)
+    parts = (np.reshape(array, -1), *lines)
+    return RecordedMatrix.of_parts(scipy.sparse.coo_array, PARTS["coo"], parts, array.shape)
+
+
+@rule(scipy.sparse.kron)
+def _kron(A: Any, B: Any, format: Any = None) -> Any:
+    one, other = (recorded(x if is_sparse(type(x)) else _dense(x)) for x in (A, B))
+    form = format_of(_kind(format, "array"))
+    return one.paired(other, lambda a, b: scipy.sparse.kron(a, b, format=form))
+
+
+def _triangle(side: Any) -> None:
+    """Enter the rule of a function that takes a part of a matrix."""
+
+    @rule(side)
+    def part(A: Any, k: int = 0, format: Any = None) -> Any:
+        return recorded(A).moved(lambda matrix: side(matrix, k, format))
+
+
+_triangle(scipy.sparse.tril)
+_triangle(scipy.sparse.triu)
 
 
 @rule(scipy.sparse.hstack)
@@ -219,6 +283,20 @@ def _spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: Any = True) ->
     given = {"permc_spec": permc_spec, "use_umfpack": use_umfpack}
     options = _not_default(given, permc_spec=None, use_umfpack=True)
     return ops.sparse_solve(*matrix.operands, b, **words, **options)
+
+
+@rule(scipy.sparse.linalg.spsolve_triangular)
+def _spsolve_triangular(
+    A: Any, b: Any, lower: bool = True, *overwriting: bool, unit_diagonal: bool = False, **free: Any
+) -> Any:
+    matrix, b, words = _system(A, b, "scipy.sparse.linalg.spsolve_triangular")
+    if unit_diagonal:
+        sides = scipy.sparse.tril, scipy.sparse.triu
+        matrix = matrix.moved(lambda m: sides[0](m, -1) + sides[1](m, 1))
+        matrix = matrix + _diagonals("array")([np.ones(matrix.shape[0], matrix.dtype)])
+        words["form"] = matrix.form
+    triangle = "lower" if lower else "upper"
+    return ops.sparse_solve(*matrix.operands, b, triangle=triangle, **words)
 
 
 class Factors:
@@ -287,7 +365,7 @@ def _iterative(solver: Any, **defaults: Any) -> None:
     def solve(A: Any, b: Any, x0: Any = None, **given: Any) -> Any:
         function = f"scipy.sparse.linalg.{name}"
         matrix, b, words = _system(A, b, function)
-        for option in ("M", "callback", "callback_type"):
+        for option in ("M", "M1", "M2", "callback", "callback_type"):
             if given.pop(option, None) is not None:
                 raise _refused(
                     function, f"{option} is a function, which is not recorded", "omit it."
@@ -300,7 +378,9 @@ def _iterative(solver: Any, **defaults: Any) -> None:
 
 _TOLERANCE = {"rtol": 1e-05, "atol": 0.0, "maxiter": None}
 _iterative(scipy.sparse.linalg.cg, **_TOLERANCE)
-_iterative(scipy.sparse.linalg.bicgstab, **_TOLERANCE)
+for _name in ("bicg", "bicgstab", "cgs", "qmr"):
+    _iterative(getattr(scipy.sparse.linalg, _name), **_TOLERANCE)
+_iterative(scipy.sparse.linalg.minres, rtol=1e-05, maxiter=None)
 _iterative(scipy.sparse.linalg.gmres, **_TOLERANCE, restart=None)
 
 

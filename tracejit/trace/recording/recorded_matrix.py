@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.ir.types import HANDLE
+from tracejit.ops.base.creation import is_recorded, settled
 from tracejit.ops.base.op import answer
 from tracejit.ops.indexing.indexing import add_at, take_at
 from tracejit.ops.indexing.sparse import matrix_part, matrix_size, matrix_view, sparse_product
@@ -41,6 +42,7 @@ from tracejit.trace.structure.sparse_products import (
     multiplies,
     times,
 )
+from tracejit.trace.structure.trees import flatten, map_tree
 from tracejit.trace.structure.wrapped import dtype_refused
 from tracejit.trace.tensor.tensor import Tensor
 
@@ -223,10 +225,65 @@ class RecordedMatrix:
         form = format_of(kind) if format_of(kind) == "coo" else f"{format_of(kind)}*"
         return RecordedMatrix(kind, shape or self.shape, entries[0].dtype, form, entries)
 
+    def _with_places_once(self) -> RecordedMatrix:
+        """The matrix in which no place occurs twice: it decides if they do. Those that do, and
+        places by coordinates, are the ones of this call."""
+        matrix = self.parts()
+        if matrix.form in ("csr", "csc") and _is_unknown(matrix.operands[1]):
+            words = {"form": matrix.form, "shape": self.shape}
+            if _decided(_sparse_ops().has_places_once(*matrix.operands, **words)):
+                return matrix
+        data, rows, columns = self.entries()
+        lines = _followed(rows), _followed(columns)
+        order = np.lexsort(lines if self.format == "csc" else lines[::-1])
+        lines = lines[0][order], lines[1][order]
+        is_first = np.ones(order.size, bool)
+        is_first[1:] = (np.diff(lines[0]) != 0) | (np.diff(lines[1]) != 0)
+        count = int(np.sum(is_first))
+        if count < order.size:
+            to = np.empty_like(order)
+            to[order] = np.cumsum(is_first) - 1
+            data = add_at(data, to, shape=(count,), index=("{1}",))
+        else:
+            data = np.take(data, order)
+        return self._of_entries(self.kind, (data, lines[0][is_first], lines[1][is_first]))
+
+    def _numbered(self) -> tuple[Any, Any]:
+        """The data, and a matrix of SciPy's that has their positions, counted from one, in their
+        places in this call."""
+        matrix = self._with_places_once()
+        data, rows, columns = matrix.entries()
+        places_there = _followed(rows), _followed(columns)
+        coordinates = _class_of(self.kind, "coo")
+        numbers = coordinates((np.arange(1, data.shape[0] + 1), places_there), shape=self.shape)
+        return data, numbers.asformat(self.format)
+
+    def moved(self, move: Callable[[Any], Any]) -> Any:
+        """The result of a function of SciPy's that only moves elements."""
+        data, numbers = self._numbered()
+        found = move(numbers)
+        if not is_sparse(type(found)):
+            if isinstance(found, np.matrix):
+                raise _unsupported(f"elements of a {self.kind.__name__}, an np.matrix,")
+            return np.take(np.concatenate([np.zeros_like(data, shape=1), data]), found)
+        numbers, *lines = _entries_of(found)
+        return self._of_entries(_kept(found), (np.take(data, numbers - 1), *lines), found.shape)
+
+    def paired(self, other: Any, pair: Callable[[Any, Any], Any]) -> RecordedMatrix:
+        """The result of a function of SciPy's whose elements are products of one of each matrix."""
+        (mine, left), (its, right) = self._numbered(), recorded(other)._numbered()
+        found = pair(left, _ones_of(right))
+        numbers, *lines = _entries_of(found)
+        others = _entries_of(pair(_ones_of(left), right))[0]
+        data = np.take(mine, numbers - 1) * np.take(its, others - 1)
+        return self._of_entries(_kept(found), (data, *lines), found.shape)
+
     # Products
 
     def product(self, array: Any, left: bool) -> Any:
         """The product with an array on its right, or on its left."""
+        if self.shape[not left] == array.ndim == 1 and _is_number_of_row(self.kind):
+            return self.tocsr().product(array, left)[0]
         if self.form.startswith("handle"):
             is_turned = self.form == "handle.T"
             shape = self.shape[::-1] if is_turned else self.shape
@@ -263,7 +320,7 @@ class RecordedMatrix:
         array = right if left is self else left
         if is_sparse(type(array)):
             return matrices_multiplied(recorded(left), recorded(right))
-        if hasattr(type(array), "__tracejit_record__"):
+        if is_recorded(array):
             return array._handle(times, (left, right), {})
         array = np.asarray(array)
         if array.ndim == 0:
@@ -288,10 +345,7 @@ class RecordedMatrix:
     def multiply(self, other: Any) -> Any:
         """The product element by element with a number or an array."""
         if is_sparse(type(other)):
-            what = "the elementwise product of two sparse matrices"
-            _refuse(
-                what, "multiply by an array, or multiply their data if they have the same pattern."
-            )
+            return self.paired(other, lambda one, two: one.multiply(two))
         data, rows, columns = self.entries()
         if np.ndim(other) == 0:
             kind = _class_of_multiples(self.kind)
@@ -305,9 +359,12 @@ class RecordedMatrix:
     def __truediv__(self, other: Any) -> Any:
         if is_sparse(type(other)):
             _refuse("the quotient of two sparse matrices", "divide by an array.")
-        if np.ndim(other) == 0:
-            return self._with(self.entries()[0] / other)
-        return self.multiply(1.0 / other)
+        if np.ndim(other):
+            return self.multiply(1.0 / other)
+        data = self.entries()[0]
+        if np.can_cast(self.dtype, np.float64):
+            data = data.astype(np.float64)
+        return self._with(data * (1.0 / other))
 
     def __neg__(self) -> RecordedMatrix:
         return self._with(-self.entries()[0])
@@ -328,10 +385,8 @@ class RecordedMatrix:
 
     def _mapped(self, function: Callable[[Any], Any]) -> RecordedMatrix:
         """The matrix of what a function that keeps zero makes of each number."""
-        if self.format == "coo" or self.form.endswith("*"):
-            what = f"a function of each number of a {self.kind.__name__}"
-            _refuse(what, "convert it with A.tocsr() outside the function.")
-        return self._with(function(self.entries()[0]))
+        matrix = self._with_places_once()
+        return matrix._with(function(matrix.operands[0]))
 
     def astype(self, dtype: Any, casting: Any = "unsafe", copy: bool = True) -> RecordedMatrix:
         """The matrix in another dtype."""
@@ -362,7 +417,7 @@ class RecordedMatrix:
     def _sum(self, other: Any, sign: float) -> Any:
         """The sum with another matrix, or with an array, which is an array."""
         if not is_sparse(type(other)):
-            if np.ndim(other) == 0 and (hasattr(type(other), "__tracejit_record__") or other):
+            if np.ndim(other) == 0 and (is_recorded(other) or other):
                 raise NotImplementedError(
                     "adding a nonzero scalar to a sparse array is not supported"
                 )
@@ -449,7 +504,24 @@ class RecordedMatrix:
         return self._of_entries(_class_of(self.kind, form), self.entries())
 
     def __getitem__(self, index: Any) -> Any:
-        raise _unsupported(f"an element or a part of a {self.kind.__name__}")
+        known = map_tree(settled, index)
+        if any(map(is_recorded, flatten(known)[0])):
+            raise _unsupported(
+                f"an element or a part of a {self.kind.__name__} by a recorded index"
+            )
+        return self.moved(lambda matrix: matrix[known])
+
+    def getrow(self, i: int) -> Any:
+        """One row, as a matrix."""
+        return self.moved(lambda matrix: matrix.getrow(i))
+
+    def getcol(self, j: int) -> Any:
+        """One column, as a matrix."""
+        return self.moved(lambda matrix: matrix.getcol(j))
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+        """The same elements in another shape."""
+        return self.moved(lambda matrix: matrix.reshape(*args, **kwargs))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise _unsupported(f"an assignment to a part of a {self.kind.__name__}")
@@ -457,7 +529,7 @@ class RecordedMatrix:
     def __eq__(self, other: object) -> Any:
         raise _unsupported(f"a comparison of a {self.kind.__name__}")
 
-    __ne__ = __eq__
+    __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
@@ -496,6 +568,13 @@ def _class_of_multiples(kind: Any) -> type:
     return type(kind((1, 1)) * 2.0)
 
 
+@cache
+def _is_number_of_row(kind: Any) -> bool:
+    """Return whether the product of one row with a vector is a number: of coo_array in SciPy
+    1.17."""
+    return np.ndim(kind((1, 1)) @ np.zeros(1)) == 0
+
+
 def _class_of(kind: type, form: str) -> Any:
     """The class of matrices in another format."""
     return getattr(sys.modules["scipy.sparse"], f"{form}_{_family(kind)}")
@@ -525,6 +604,34 @@ def _decided_size(handle: Any, name: str) -> int:
     return number
 
 
+def _decided(condition: Any) -> bool:
+    """The truth of a condition in this call: the kernel is for it."""
+    if condition._value.data is not None:
+        return bool(condition._value.data)
+    found: bool = condition._recording.decide(condition._value, bool, "its places", "")
+    return found
+
+
+def _ones_of(matrix: Any) -> Any:
+    """A matrix of SciPy's that has ones where another has numbers."""
+    ones = matrix.copy()
+    ones.data[:] = 1
+    return ones
+
+
+def _entries_of(matrix: Any) -> tuple[Any, Any, Any]:
+    """The numbers of a matrix of SciPy's that are not zero, with their rows and columns."""
+    entries = matrix.tocoo()
+    is_there = entries.data != 0
+    return entries.data[is_there], entries.row[is_there], entries.col[is_there]
+
+
+def _kept(matrix: Any) -> type:
+    """The class of a matrix of SciPy's, by coordinates where its own is not recorded."""
+    kind = type(matrix)
+    return kind if format_of(kind) in PARTS else _class_of(kind, "coo")
+
+
 def _whole_of(names: Sequence[str], parts: Sequence[Any]) -> Any:
     """The handle that these are the parts of, as they are; None where there is none."""
     nodes = [getattr(getattr(part, "_value", None), "node", None) for part in parts]
@@ -537,7 +644,7 @@ def _whole_of(names: Sequence[str], parts: Sequence[Any]) -> Any:
 
 def _same(one: Any, other: Any) -> bool:
     """Return whether two arrays of places are the same one."""
-    if hasattr(type(one), "__tracejit_record__"):
+    if is_recorded(one):
         return getattr(other, "_value", None) is one._value
     return one is other or (type(other) is np.ndarray and np.array_equal(one, other))
 
@@ -576,12 +683,15 @@ def matrices_multiplied(left: RecordedMatrix, right: RecordedMatrix) -> Recorded
     return left._of_entries(kind, (data, rows[first], columns[second]), shape)
 
 
+def _is_unknown(indices: Any) -> bool:
+    """Return whether the numbers of an array are another at each call."""
+    return is_recorded(indices) and indices._value.data is None
+
+
 def _followed(indices: Any) -> Any:
     """The numbers of an integer array, by which the recording goes from here."""
-    if not hasattr(type(indices), "__tracejit_record__"):
-        return indices
-    if indices._value.data is not None:
-        return indices._value.data
+    if not _is_unknown(indices):
+        return indices._value.data if is_recorded(indices) else indices
     return indices._recording.fixed(indices, "the product of two sparse matrices")
 
 

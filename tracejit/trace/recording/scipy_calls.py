@@ -134,7 +134,7 @@ def _instead_of(called: str) -> str:
     if not name:
         return f"{CONVERTED}, or take it from tracejit.{called}; dir() lists what it records."
     import_module(f"tracejit.ops.scipy.{_RECORDS.get(area, area)}")
-    if getattr(sys.modules[f"scipy.{area}"], name) in HANDLERS:
+    if getattr(sys.modules[f"scipy.{area}"], name, None) in HANDLERS:
         line, module = _line(f"tracejit.{called}"), f"tracejit.scipy.{area}"
         return f"{CONVERTED}; elsewhere write {line}, after `import {module}`."
     return OUTSIDE
@@ -158,18 +158,22 @@ def _frames_of_scipy() -> list[FrameType]:
 
 
 def _named(frame: FrameType) -> list[Any]:
-    """The function that a frame runs, if its module has it by name."""
+    """The function that a frame runs, if its module has it by name, or the class whose method it
+    runs."""
     function = frame.f_globals.get(frame.f_code.co_name)
-    return [] if function is None else [function]
+    return [type(frame.f_locals.get("self")) if function is None else function]
 
 
 def _public_name(thing: Any) -> str:
-    """The name by which a function of SciPy's is public; empty for anything else."""
+    """The name by which a function or class of SciPy's is public; empty for anything else."""
     name = getattr(thing, "__name__", "")
     module = getattr(thing, "__module__", None)
     if not (callable(thing) and isinstance(name, str) and isinstance(module, str)):
         return ""
-    package = ".".join(module.split(".")[:2])
-    public = getattr(sys.modules.get(package), name, None)
-    known = public is not None and getattr(public, "__module__", "") == module
-    return f"{package}.{name}" if known and package.startswith("scipy.") else ""
+    for count in (2, 3):
+        package = ".".join(module.split(".")[:count])
+        public = getattr(sys.modules.get(package), name, None)
+        known = public is not None and getattr(public, "__module__", "") == module
+        if known and package.startswith("scipy.") and "._" not in package:
+            return f"{package}.{name}"
+    return ""
