@@ -147,6 +147,8 @@ TURNED = [
     sample("from_mrp", rotated(formula(Rotation.from_mrp)), normal(2, 3), normal(3)),
     sample("from_matrix", lambda x, v: formula(Rotation.from_matrix)(
         ROTVEC(x).as_matrix()).apply(v), normal(2, 3), normal(3)),
+    sample("from_rotvec", lambda x, w: ROTVEC(x).mean(weights=w).as_matrix(), normal(4, 3),
+           positive(4)),
     sample("from_euler", euler, unit(3), normal(2, 3)),
     sample("from_euler", euler, unit(2, 3), normal(3)),
 ]  # fmt: skip

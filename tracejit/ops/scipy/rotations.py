@@ -1,4 +1,4 @@
-"""scipy.spatial.transform: rotations, as unit quaternions x, y, z, w in the last axis.
+"""scipy.spatial.transform: rotations, as the four parts x, y, z, w of unit quaternions.
 
 Formulas have series where SciPy's switch to them, so that derivatives of any order are right at no
 rotation. A matrix that is recorded has to be one of a rotation: where it is not, the result is nan.
@@ -47,24 +47,37 @@ def _half_sine_over(squares: Any) -> tuple[Any, Any]:
     return over, cosines
 
 
-def _normalized(quat: Any) -> Any:
-    squares = np.sum(quat * quat, axis=-1, keepdims=True)
-    return quat / np.where(squares == 0, np.nan, np.sqrt(np.where(squares == 0, 1.0, squares)))
+def _squares(*parts: Any) -> Any:
+    """The sum of squares."""
+    return sum((part * part for part in parts[1:]), parts[0] * parts[0])
 
 
-def _product(p: Any, q: Any) -> Any:
+def _normalized(parts: Sequence[Any]) -> tuple[Any, ...]:
+    squares = _squares(*parts)
+    length = np.where(squares == 0, np.nan, np.sqrt(np.where(squares == 0, 1.0, squares)))
+    return tuple(part / length for part in parts)
+
+
+def _product(p: Sequence[Any], q: Sequence[Any]) -> tuple[Any, ...]:
     """The product of quaternions."""
-    px, py, pz, pw = (p[..., k] for k in range(4))
-    qx, qy, qz, qw = (q[..., k] for k in range(4))
-    return np.stack(
-        [
-            pw * qx + px * qw + py * qz - pz * qy,
-            pw * qy - px * qz + py * qw + pz * qx,
-            pw * qz + px * qy - py * qx + pz * qw,
-            pw * qw - px * qx - py * qy - pz * qz,
-        ],
-        axis=-1,
+    px, py, pz, pw = p
+    qx, qy, qz, qw = q
+    return (
+        pw * qx + px * qw + py * qz - pz * qy,
+        pw * qy - px * qz + py * qw + pz * qx,
+        pw * qz + px * qy - py * qx + pz * qw,
+        pw * qw - px * qx - py * qy - pz * qz,
     )
+
+
+def _cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    """The cross product of vectors by their parts."""
+    return [a[j] * b[k] - a[k] * b[j] for j, k in ((1, 2), (2, 0), (0, 1))]
+
+
+def _parts(x: Any, count: int) -> tuple[Any, ...]:
+    """The numbers in the last axis, which is `count` long."""
+    return tuple(x[..., k] for k in range(count))
 
 
 def _as_number(x: Any) -> Any:
@@ -76,7 +89,7 @@ def _as_number(x: Any) -> Any:
 class Rotations(Twin):
     """Rotations, one or several."""
 
-    quat: Any
+    parts: tuple[Any, ...]
     calls = ("as_quat",)
 
     @classmethod
@@ -84,26 +97,31 @@ class Rotations(Twin):
         """None: it is read by a call."""
         return []
 
+    @classmethod
+    def reading(cls, quat: Any) -> Any:
+        """Rotations of quaternions of length one."""
+        return cls(_parts(quat, 4))
+
     @property
     def single(self) -> bool:
         """True if this is one rotation."""
-        return bool(np.ndim(self.quat) == 1)
+        return np.ndim(self.parts[3]) == 0
 
     def __len__(self) -> int:
         if self.single:
             raise TypeError("Single rotation has no len().")
-        return int(np.shape(self.quat)[0])
+        return int(np.shape(self.parts[3])[0])
 
     def __getitem__(self, index: Any) -> Any:
         if self.single:
             raise TypeError("Single rotation is not subscriptable.")
-        return Rotations(self.quat[index])
+        return Rotations(tuple(part[index] for part in self.parts))
 
     def __mul__(self, other: Any) -> Any:
-        return Rotations(_normalized(_product(self.quat, _quat_of(other))))
+        return Rotations(_normalized(_product(self.parts, _parts_of(other))))
 
     def __rmul__(self, other: Any) -> Any:
-        return Rotations(_normalized(_product(_quat_of(other), self.quat)))
+        return Rotations(_normalized(_product(_parts_of(other), self.parts)))
 
     def __pow__(self, n: Any, modulus: Any = None) -> Any:
         if modulus is not None:
@@ -112,48 +130,57 @@ class Rotations(Twin):
 
     def inv(self) -> Any:
         """The inverse."""
-        return Rotations(self.quat * np.array([-1.0, -1.0, -1.0, 1.0]))
+        x, y, z, w = self.parts
+        return Rotations((-x, -y, -z, w))
 
     def magnitude(self) -> Any:
         """The angle."""
-        length = np.sqrt(np.sum(self.quat[..., :3] ** 2, axis=-1))
-        return _as_number(2 * np.arctan2(length, np.abs(self.quat[..., 3])))
+        *vector, w = self.parts
+        return _as_number(2 * np.arctan2(np.sqrt(_squares(*vector)), np.abs(w)))
 
     def as_quat(self, canonical: bool = False, *, scalar_first: bool = False) -> Any:
         """The quaternions; canonical ones have a positive last number."""
-        quat = self.quat
+        x, y, z, w = parts = self.parts
         if canonical:
-            x, y, z, w = (quat[..., k] for k in range(4))
-            signs = np.where(w != 0, w, np.where(x != 0, x, np.where(y != 0, y, z)))
-            quat = np.where(signs[..., None] < 0, -quat, quat)
-        return np.roll(quat, 1, axis=-1) if scalar_first else quat * 1.0
+            first = np.where(w != 0, w, np.where(x != 0, x, np.where(y != 0, y, z)))
+            parts = tuple(np.where(first < 0, -part, part) for part in parts)
+        return np.stack((parts[3], *parts[:3]) if scalar_first else parts, axis=-1)
 
     def as_matrix(self) -> Any:
         """The matrices."""
-        x, y, z, w = (self.quat[..., k] for k in range(4))
-        rows = [
-            [x * x - y * y - z * z + w * w, 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), -x * x + y * y - z * z + w * w, 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), -x * x - y * y + z * z + w * w],
+        x, y, z, w = self.parts
+        twice_x, twice_y, twice_z = 2 * x, 2 * y, 2 * z
+        xx, yy, zz = twice_x * x, twice_y * y, twice_z * z
+        xy, xz, yz = twice_x * y, twice_x * z, twice_y * z
+        xw, yw, zw = twice_x * w, twice_y * w, twice_z * w
+        entries = [
+            *(1 - (yy + zz), xy - zw, xz + yw),
+            *(xy + zw, 1 - (xx + zz), yz - xw),
+            *(xz - yw, yz + xw, 1 - (xx + yy)),
         ]
-        return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+        return np.reshape(np.stack(entries, axis=-1), (*np.shape(x), 3, 3))
+
+    def _half_turn(self) -> tuple[Any, ...]:
+        """The quaternions whose last numbers are not negative."""
+        is_more = self.parts[3] < 0
+        return tuple(np.where(is_more, -part, part) for part in self.parts)
 
     def as_rotvec(self, degrees: bool = False) -> Any:
         """The rotation vectors."""
-        quat = np.where(self.quat[..., 3:] < 0, -self.quat, self.quat)
-        vector, w = quat[..., :3], quat[..., 3:]
-        squares = np.sum(vector * vector, axis=-1, keepdims=True)
+        *vector, w = self._half_turn()
+        squares = _squares(*vector)
         small = squares <= _SMALL / 4
         series = 2 + squares / 3 + 3 * squares**2 / 20 + 5 * squares**3 / 56
         scale = _chosen(
             small, series, squares, lambda s: 2 * np.arctan2(np.sqrt(s), w) / np.sqrt(s)
         )
-        return np.rad2deg(scale * vector) if degrees else scale * vector
+        scale = np.rad2deg(scale) if degrees else scale
+        return np.stack([scale * part for part in vector], axis=-1)
 
     def as_mrp(self) -> Any:
         """The modified Rodrigues parameters."""
-        quat = np.where(self.quat[..., 3:] < 0, -self.quat, self.quat)
-        return quat[..., :3] / (1 + quat[..., 3:])
+        *vector, w = self._half_turn()
+        return np.stack([part / (1 + w) for part in vector], axis=-1)
 
     def as_euler(self, seq: str, degrees: bool = False, **options: Any) -> Any:
         """The angles of rotations about three axes in turn; the third is zero where only its sum
@@ -163,7 +190,7 @@ class Rotations(Twin):
         if len(seq) != 3 or any(a == b for a, b in itertools.pairwise(seq)):
             raise ValueError(f"Expected 3 axes, two of which in a row differ, got {seq}.")
         extrinsic = _is_extrinsic(seq)
-        found = _euler(self.quat, seq.lower(), extrinsic)
+        found = _euler(self.parts, seq.lower(), extrinsic)
         return np.rad2deg(found) if degrees else found
 
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
@@ -171,18 +198,29 @@ class Rotations(Twin):
         vectors = as_doubles(vectors)
         if np.shape(vectors)[-1:] != (3,):
             raise ValueError(f"Expected input of shape (3,) or (P, 3), got {np.shape(vectors)}.")
-        matrix = self.as_matrix()
-        matrix = np.swapaxes(matrix, -1, -2) if inverse else matrix
-        if self.single:
-            return vectors @ matrix.T
-        return np.sum(matrix * vectors[..., None, :], axis=-1)
+        if self.single and np.ndim(vectors) > 1:
+            matrix = self.as_matrix()
+            return vectors @ (matrix if inverse else matrix.T)
+        *axis, w = self.inv().parts if inverse else self.parts
+        v = _parts(vectors, 3)
+        turned = [2 * part for part in _cross(axis, v)]
+        further = zip(v, turned, _cross(axis, turned), strict=True)
+        return np.stack([one + w * t + last for one, t, last in further], axis=-1)
+
+    def mean(self, weights: Any = None, **options: Any) -> Any:
+        """The rotation from which the squares of the angles to all are least."""
+        if options or self.single:
+            raise unsupported("Rotation.mean", "with an axis, or of one rotation", "leave it out.")
+        quat = self.as_quat()
+        weighted = quat if weights is None else quat * as_doubles(weights)[:, None]
+        return Rotations(_parts(np.linalg.eigh(weighted.T @ quat)[1][:, -1], 4))
 
 
-def _quat_of(other: Any) -> Any:
+def _parts_of(other: Any) -> tuple[Any, ...]:
     if type(other) is Rotations:
-        return other.quat
+        return other.parts
     if isinstance(other, Rotation):
-        return other.as_quat()
+        return _parts(other.as_quat(), 4)
     raise TypeError(f"rotations are multiplied with rotations, not with {type(other).__name__}")
 
 
@@ -194,13 +232,12 @@ def _is_extrinsic(seq: str) -> bool:
     return seq.lower() == seq
 
 
-def _euler(quat: Any, seq: str, extrinsic: bool) -> Any:
+def _euler(q: Sequence[Any], seq: str, extrinsic: bool) -> Any:
     """The angles: https://doi.org/10.1371/journal.pone.0276302."""
     i, j, k = (_AXES.index(letter) for letter in (seq if extrinsic else seq[::-1]))
     symmetric = i == k
     k = 3 - i - j if symmetric else k
     sign = (i - j) * (j - k) * (k - i) // 2
-    q = [quat[..., n] for n in range(4)]
     a, b, c, d = q[3], q[i], q[j], q[k] * sign
     if not symmetric:
         a, b, c, d = a - c, b + d, c + a, d - b
@@ -234,25 +271,27 @@ def _rows(x: Any, shape: Sequence[int], name: str) -> Any:
 @composite(Rotation.from_quat)
 def from_quat(quat: Any, *, scalar_first: bool = False) -> Any:
     """Rotations from quaternions of any length but zero."""
-    quat = _rows(quat, (4,), "quat")
-    return Rotations(_normalized(np.roll(quat, -1, axis=-1) if scalar_first else quat))
+    parts = _parts(_rows(quat, (4,), "quat"), 4)
+    return Rotations(_normalized((*parts[1:], parts[0]) if scalar_first else parts))
 
 
 @composite(Rotation.from_rotvec)
 def from_rotvec(rotvec: Any, degrees: bool = False) -> Any:
     """Rotations from vectors along their axes, as long as their angles."""
     rotvec = _rows(rotvec, (3,), "rot_vec")
-    rotvec = np.deg2rad(rotvec) if degrees else rotvec
-    over, cosines = _half_sine_over(np.sum(rotvec * rotvec, axis=-1, keepdims=True))
-    return Rotations(np.concatenate([over * rotvec, cosines], axis=-1))
+    vector = _parts(np.deg2rad(rotvec) if degrees else rotvec, 3)
+    over, cosines = _half_sine_over(_squares(*vector))
+    return Rotations((*(over * part for part in vector), cosines))
 
 
 @composite(Rotation.from_mrp)
 def from_mrp(mrp: Any) -> Any:
     """Rotations from modified Rodrigues parameters."""
-    mrp = _rows(mrp, (3,), "mrp")
-    squares = np.sum(mrp * mrp, axis=-1, keepdims=True)
-    return Rotations(np.concatenate([2 * mrp, 1 - squares], axis=-1) / (1 + squares))
+    vector = _parts(_rows(mrp, (3,), "mrp"), 3)
+    squares = _squares(*vector)
+    return Rotations(
+        tuple(part / (1 + squares) for part in (*(2 * v for v in vector), 1 - squares))
+    )
 
 
 @composite(Rotation.from_matrix)
@@ -269,18 +308,21 @@ def from_matrix(matrix: Any, *, assume_valid: bool = False) -> Any:
         parts[j] = entry[j][i] + entry[i][j]
         parts[k] = entry[k][i] + entry[i][k]
         parts[3] = entry[k][j] - entry[j][k]
-        candidates.append(np.stack(parts, axis=-1))
+        candidates.append(parts)
     turns = [entry[2][1] - entry[1][2], entry[0][2] - entry[2][0], entry[1][0] - entry[0][1]]
-    candidates.append(np.stack([*turns, 1 + trace], axis=-1))
+    candidates.append([*turns, 1 + trace])
     sizes = np.stack([entry[0][0], entry[1][1], entry[2][2], trace], axis=-1)
-    largest = np.argmax(sizes, axis=-1)[..., None]
-    quat = np.where(largest == 0, candidates[0], candidates[3])
-    quat = np.where(largest == 1, candidates[1], np.where(largest == 2, candidates[2], quat))
+    largest = np.argmax(sizes, axis=-1)
+    is_first, is_second, is_third = (largest == k for k in range(3))
+    chosen = [
+        np.where(is_first, a, np.where(is_second, b, np.where(is_third, c, d)))
+        for a, b, c, d in zip(*candidates, strict=True)
+    ]
     if not assume_valid:
         excess = np.abs(m @ np.swapaxes(m, -1, -2) - np.eye(3))
         valid = np.max(excess, axis=(-2, -1)) <= 1e-8
-        quat = np.where(valid[..., None], quat, np.nan)
-    return Rotations(_normalized(quat))
+        chosen[3] = np.where(valid, chosen[3], np.nan)
+    return Rotations(_normalized(chosen))
 
 
 @composite(Rotation.from_euler)
@@ -300,19 +342,19 @@ def from_euler(seq: str, angles: Any, degrees: bool = False) -> Any:
         half = angles[..., number] / 2
         parts = [np.zeros_like(half)] * 3 + [np.cos(half)]
         parts[_AXES.index(letter)] = np.sin(half)
-        quat = np.stack(parts, axis=-1)
         if found is None:
-            found = quat
+            found = tuple(parts)
         else:
-            found = _product(quat, found) if extrinsic else _product(found, quat)
+            found = _product(parts, found) if extrinsic else _product(found, parts)
     return Rotations(found)
 
 
 def _concatenated(rotations: Any) -> Any:
     """Rotations, one after the other."""
     one = isinstance(rotations, Rotation)
-    quats = [_quat_of(rotation) for rotation in ([rotations] if one else rotations)]
-    return Rotations(np.concatenate([q if np.ndim(q) > 1 else q[None] for q in quats]))
+    given = [_parts_of(rotation) for rotation in ([rotations] if one else rotations)]
+    columns = zip(*given, strict=True)
+    return Rotations(tuple(np.concatenate([np.atleast_1d(x) for x in one]) for one in columns))
 
 
 answer(Rotation.concatenate, _concatenated)
