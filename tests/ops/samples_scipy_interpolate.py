@@ -44,6 +44,12 @@ def spline(t, c, q):
     return basis(q) + basis.derivative()(q) + basis.antiderivative()(q)
 
 
+def of_fitpack(name):
+    """The values of what a function makes of knots, coefficients and degree."""
+    return lambda t, y, q: formula(si.splev)(q, formula(getattr(si, name))(
+        formula(si.splrep)(t, y)))  # fmt: skip
+
+
 def surface(x, y, z, p):
     """A spline of two variables, and its slope."""
     through = formula(si.RectBivariateSpline)(x, y, z)
@@ -95,6 +101,16 @@ INTERPOLATED = [
     sample("InterpolatedUnivariateSpline", made("InterpolatedUnivariateSpline", 1, k=4), T,
            normal(6), Q),
     sample("UnivariateSpline", made("UnivariateSpline", s=0, ext=1), T, normal(6), Q + 1.0),
+    *[sample(name, of_fitpack(name), T, normal(6), Q) for name in ("splder", "splantider")],
+    sample("splint", lambda t, y, q: q * formula(si.splint)(
+        q[0], q[-1], formula(si.splrep)(t, y)), T, normal(6), Q),
+    sample("splev", lambda t, y, q: formula(si.splev)(q, formula(si.splrep)(t, y), der=1, ext=3),
+           T, normal(6), Q),
+    sample("splrep", lambda t, y, q: formula(si.splev)(q, formula(si.splrep)(t, y, k=2), ext=1),
+           T, normal(6), Q + 1.0),
+    sample("UnivariateSpline", lambda t, y: formula(si.UnivariateSpline)(
+        t, y, s=0).derivatives(0.3), T, normal(6)),
+    sample("interpn", lambda z, p: formula(si.interpn)((T, U), z, p), normal(6, 5), P),
     sample("within", made("interp1d"), T, normal(6), Q),
     sample("RegularGridInterpolator", grid(), normal(6, 5), P),
     sample("RegularGridInterpolator", grid(method="nearest"), normal(6, 5), P),

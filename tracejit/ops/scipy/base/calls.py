@@ -45,7 +45,7 @@ def read_call(
         for name, value in arguments.items():
             if name in operands or value is defaults[name]:
                 continue
-            value = settled(value)
+            value = tuple(value) if type(value) is list else settled(value)
             if is_recorded(value):
                 raise TypeError(
                     f"{name} cannot be a recorded value: it must be known before the call"

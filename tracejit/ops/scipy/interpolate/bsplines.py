@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as si
 
-from tracejit.ops.base import forms
 from tracejit.ops.base.creation import is_recorded
 from tracejit.ops.base.infer import normalize_axis
 from tracejit.ops.base.op import composite
@@ -126,8 +125,7 @@ class Spline(Twin):
         if not extrapolate:
             count = np.shape(self.t)[0] - self.k - 1
             a, b = (np.clip(as_doubles(x), self.t[self.k], self.t[count]) for x in (a, b))
-        found = self.renewed(axis=0).pieces().integrate(a, b, extrapolate or True)
-        return forms.as_array(found) if not np.ndim(found) else found
+        return self.renewed(axis=0).pieces().integrate(a, b, extrapolate or True)
 
 
 @composite(si.BSpline)

@@ -157,6 +157,18 @@ def RegularGridInterpolator(
     return RegularGrid(tuple(grid), values, method, bool(settled(bounds_error)), fill_value)
 
 
+@composite(si.interpn)
+def interpn(
+    points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True,
+    fill_value: Any = np.nan,
+) -> Any:  # fmt: skip
+    """The values at points of data on a grid."""
+    if method == "splinef2d":
+        problem, fix = "its method is splinef2d", "call RectBivariateSpline."
+        raise unsupported("scipy.interpolate.interpn", problem, fix)
+    return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
+
+
 # Splines of two variables
 
 

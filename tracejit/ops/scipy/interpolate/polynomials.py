@@ -134,8 +134,10 @@ class Polynomials(Twin):
         a, b = as_doubles(a), as_doubles(b)
         whole = self.renewed(axis=0, extrapolate=True).antiderivative()
         if extrapolate == "periodic":
-            return whole._over_periods(b) - whole._over_periods(a)
-        return whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
+            found = whole._over_periods(b) - whole._over_periods(a)
+        else:
+            found = whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
+        return found if np.ndim(found) else forms.as_array(found)
 
     def _over_periods(self, q: Any) -> Any:
         """The antiderivative of what is repeated beyond the last breakpoint."""

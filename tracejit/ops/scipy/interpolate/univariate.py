@@ -64,6 +64,10 @@ class Univariate(Twin):
         found = self.spline(np.clip(x, first, last) if is_held else x, nu)
         return np.where((x < first) | (x > last), 0.0, found) if ext == 1 else found
 
+    def derivatives(self, x: Any) -> Any:
+        """The values of the spline and of all its derivatives at one point."""
+        return np.stack([np.reshape(self(x, nu), ()) for nu in range(self.k + 1)])
+
     def derivative(self, n: int = 1) -> Any:
         """The derivative of this order."""
         spline, is_held = self.spline.derivative(n), self.ext in (3, "const")
@@ -112,3 +116,57 @@ def UnivariateSpline(
         fix = "pass s=0, or use the values of a CubicSpline at a few knots as parameters."
         raise unsupported("scipy.interpolate.UnivariateSpline", "it chooses its knots", fix)
     return InterpolatedUnivariateSpline(x, y, w, bbox, k, ext)
+
+
+# The same as functions of knots, coefficients and degree
+
+
+@composite(si.splrep)
+def splrep(
+    x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0,
+    s: Any = None, t: Any = None, full_output: int = 0, per: int = 0, quiet: int = 1,
+) -> Any:  # fmt: skip
+    """The spline through data."""
+    if w is not None or t is not None or task or s or full_output or per:
+        problem = "weights, knots, smoothing, periods and full_output are not supported"
+        fix = "leave them out, or use CubicSpline for periods."
+        raise unsupported("scipy.interpolate.splrep", problem, fix)
+    made = InterpolatedUnivariateSpline(x, y, None, (xb, xe), k)
+    return made.t, np.concatenate([made.c, np.zeros(k + 1)]), k
+
+
+def _read(tck: Any, ext: int, function: str) -> Univariate:
+    """The spline of one variable of knots, coefficients and degree."""
+    if not (isinstance(tck, (tuple, list)) and len(tck) == 3) or np.ndim(tck[1]) != 1:
+        problem = "it is recorded of (t, c, k) with coefficients of one axis"
+        raise unsupported(f"scipy.interpolate.{function}", problem, "call a BSpline.")
+    t, c, k = tck
+    return Univariate(t, c, k, ext)
+
+
+@composite(si.splev)
+def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
+    """The values of a spline, or of a derivative."""
+    return _read(tck, ext, "splev")(x, der)
+
+
+@composite(si.splint)
+def splint(a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
+    """The integral of a spline from a to b."""
+    if full_output:
+        raise TypeError("full_output is not supported")
+    return _read(tck, 0, "splint").integral(a, b)
+
+
+@composite(si.splder)
+def splder(tck: Any, n: int = 1) -> Any:
+    """The derivative of a spline."""
+    spline = _read(tck, 0, "splder").spline.derivative(n)
+    return spline.t, spline.c, spline.k
+
+
+@composite(si.splantider)
+def splantider(tck: Any, n: int = 1) -> Any:
+    """The integral of a spline from its first knot."""
+    spline = _read(tck, 0, "splantider").spline.antiderivative(n)
+    return spline.t, spline.c, spline.k
