@@ -73,6 +73,7 @@ FILTERED = [
             {}, {"axis": 0}, {"type": "constant"}, {"bp": 3}, {"type": "constant", "axis": 0},
         )
     ],
+    Sample("detrend", call(signal.detrend, bp=[2, 4]), (normal(3, 6),)),
     Sample("detrend", signal.detrend, (low(normal(5)),)),
     *[
         Sample("lfilter", filtered(**keywords), args)

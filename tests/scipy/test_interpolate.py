@@ -38,6 +38,7 @@ ALONG = {
     "degree 2": lambda t, y, q: si.make_interp_spline(t, y, 2)(q + 0.03),
     "degree 5": lambda t, y, q: si.make_interp_spline(t, y, k=5).derivative()(q),
     "clamped b-spline": lambda t, y, q: si.make_interp_spline(t, y, bc_type="clamped")(q, nu=1),
+    "integral of one": lambda t, y, q: si.CubicSpline(t, y).integrate(q[0], q[3]),
     "integral of a b-spline": lambda t, y, q: si.make_interp_spline(t, y).integrate(q[0], q[3]),
     "interp1d": lambda t, y, q: si.interp1d(t, y)(q),
     "cubic interp1d": lambda t, y, q: si.interp1d(t, y, kind="cubic")(q),
@@ -45,10 +46,13 @@ ALONG = {
     + si.UnivariateSpline(t, y, s=0).derivative()(q),
     "integral of fitpack": lambda t, y, q: si.InterpolatedUnivariateSpline(t, y, ext=3).integral(
         q[0], q[3]) + si.InterpolatedUnivariateSpline(t, y, k=2).antiderivative()(q),
+    "integral by fitpack's functions": lambda t, y, q: si.splev(q, si.splrep(t, y), der=1)
+    + si.splint(q[0], q[3], si.splantider(si.splrep(t, y))),
     "grid of lines": lambda t, y, q: si.RegularGridInterpolator((t,), y)((q,)),
 }  # fmt: skip
 SURFACES = {
     "linear": lambda x, y, z, p: si.RegularGridInterpolator((x, y), z)(p),
+    "interpn": lambda x, y, z, p: si.interpn((x, y), z, p),
     "slinear": lambda x, y, z, p: si.RegularGridInterpolator((x, y), z, method="slinear")(p),
     "spline": lambda x, y, z, p: si.RectBivariateSpline(x, y, z).ev(p[:, 0], p[:, 1]),
     "on a grid": lambda x, y, z, p: si.RectBivariateSpline(x, y, z)(p[:2, 0], p[:2, 1][::-1]),
