@@ -498,6 +498,17 @@ a = A()
 def f(x): return a.m(x)
 --> B.m = lambda s, x: x * 5
 --> !B.q = 1
+== super_of_a_class_property
+class B:
+    @property
+    def k(s): return s._k
+class A(B):
+    def m(s, x): return super(A, s.__class__).k.fget(s) * x
+a = A()
+a._k = 3.0
+def f(x): return a.m(x)
+--> a._k = 4.0
+--> B.k = property(lambda s: 7.0)
 == private_name
 class A:
     def __init__(s): s.__k = 2.0

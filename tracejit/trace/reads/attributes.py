@@ -222,7 +222,7 @@ class Attributes(Notes):
                 found = base.__dict__[word]
                 if is_users(base):
                     self.note(base, OWN, word, found)
-                if type(found) is property and found.fget is not None:
+                if type(found) is property and found.fget is not None and own is not cls:
                     return self.called(found.fget)(own)
                 break
             if is_users(base):
