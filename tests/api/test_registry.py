@@ -213,6 +213,20 @@ def test_without_a_result_it_is_called_with_ones_before_its_first_call() -> None
     assert drained(calls) == [X.tolist()]
 
 
+def test_a_function_that_takes_no_ones_is_called_with_the_numbers_of_the_call() -> None:
+    def roots(a: Any) -> Any:
+        return np.linalg.cholesky(a) @ np.ones(2)
+
+    f = ruled(roots, lambda op, dy: np.ones((2, 2)) * dy[0])
+    a = np.array([[4.0, 2.0], [2.0, 5.0]])
+    check(everywhere(lambda a: f(a + a.T), a).gradients, 2.0 * np.ones((2, 2)))
+    assert_same(tj.function(lambda a: f(2.0 * a))(a), roots(2.0 * a))
+    slope = tj.grad(lambda a: np.sum(tj.vjp(lambda b: b @ ONE[:2], a)[1](f(a))[0]))
+    assert_same(slope(a), 2.0 * np.ones((2, 2)))
+    with pytest.raises(np.linalg.LinAlgError):
+        tj.function(lambda a: f(a))(-a)
+
+
 def test_what_nothing_needs_is_not_called() -> None:
     calls: SimpleQueue[Any] = SimpleQueue()
 
@@ -810,6 +824,20 @@ def test_a_ufunc_gets_a_rule_or_none() -> None:
     answer = everywhere(lambda x: np.spacing(x) + x, X)
     check([answer.value, *answer.gradients], np.spacing(X) + X, ONE)
     check(everywhere(np.spacing, X).gradients, None)
+
+
+def test_a_scipy_function_gets_a_rule() -> None:
+    linalg = pytest.importorskip("tracejit.scipy.linalg")
+    scipys = linalg.cholesky_banded.__wrapped__
+    band = np.array([[4.0, 5.0, 6.0], [1.0, 1.0, 0.0]])
+    tj.register_gradient(linalg.cholesky_banded)(lambda op, dy: 2.0 * dy)
+    for f in (linalg.cholesky_banded, scipys):
+        found = tj.value_and_grad(lambda a, f=f: np.sum(f(1.0 * a, lower=True)))(band)
+        assert_same(found, (np.sum(scipys(band, lower=True)), 2.0 * np.ones((2, 3))))
+    with pytest.raises(RegisteredError):
+        tj.register_gradient(scipys)(lambda op, dy: dy)
+    with pytest.raises(RegisteredError):
+        tj.register_gradient(linalg.solve)(lambda op, dy: dy)
 
 
 def test_a_numpy_function_is_registered_for_methods_and_functions_alike() -> None:

@@ -32,6 +32,7 @@ from tracejit.autograd.numpy.numpy_vjps import match_complex, replace_zero, unbr
 from tracejit.autograd.test_util import check_equivalent, check_grads, combo_check
 from tracejit.autograd.tracer import getval, isbox
 from tracejit.autograd.wrap_util import unary_to_nary
+from tracejit.ops.base.op import HANDLERS
 from tracejit.support.errors import GradientError, NoGradientError, RegisteredError, TracejitWarning
 
 X = np.array([1.0, 2.0])
@@ -254,6 +255,19 @@ def test_a_rule_of_a_plain_function_has_no_effect() -> None:
     same(ag.grad(double)(1.0), 2.0)
 
 
+def test_rules_of_scipys_functions() -> None:
+    linalg = pytest.importorskip("tracejit.autograd.scipy.linalg")
+    with pytest.warns(TracejitWarning, match="solveh_banded has a gradient already"):
+        defvjp(linalg.solveh_banded, None, lambda ans, a, b: lambda g: 100.0 * g)
+    band = np.array([[2.0, 2.0]])
+    same(ag.grad(lambda b: anp.sum(linalg.solveh_banded(band, b)))(X), 0.5 + 0.0 * X)
+    try:
+        defvjp(linalg.eigvals_banded, lambda ans, a: lambda g: 3.0 * g[None])
+        same(ag.grad(lambda a: anp.sum(linalg.eigvals_banded(a)))(band), 3.0 + 0.0 * band)
+    finally:
+        del HANDLERS[linalg.eigvals_banded.__wrapped__]
+
+
 def test_a_second_rule_is_refused() -> None:
     made = primitive(lambda x: x)
     defvjp(made, lambda ans, x: lambda g: g)
@@ -340,6 +354,23 @@ def test_odeint_has_a_gradient() -> None:
     times = np.array([0.0, 1.0])
     slope = ag.grad(lambda k: integrate.odeint(lambda y, t: -k * y, 1.0, times)[1, 0])(1.0)
     assert slope == pytest.approx(-np.exp(-1.0), rel=1e-5)
+
+
+def test_gradients_of_cholesky_are_divided_between_both_triangles() -> None:
+    matrix = np.array([[4.0, 2.0], [2.0, 5.0]])
+    found = ag.grad(lambda a: anp.sum(X * anp.linalg.cholesky(a)))(matrix)
+    lower = ag.grad(lambda a: anp.sum(X * np.linalg.cholesky(a)))(matrix)
+    same(found, 0.5 * (lower + lower.T))
+    same(anp.linalg.cholesky(matrix), np.linalg.cholesky(matrix))
+
+
+def test_numpy_has_autograds_own() -> None:
+    same(ag.grad(lambda x: anp.mean((x, x + 2.0)))(0.0), 1.0)
+    same(anp.make_diagonal(X[None], axis1=-1, axis2=-2), np.diag(X)[None])
+    found = ag.grad(lambda x: anp.sum(anp.make_diagonal(x, axis1=-1, axis2=-2) ** 2))(X)
+    same(found, 2.0 * X)
+    with pytest.raises(NotImplementedError):
+        anp.make_diagonal(X)
 
 
 def test_distributions_are_modules() -> None:

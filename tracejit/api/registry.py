@@ -16,15 +16,17 @@ from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
 from tracejit.ops.base.op import COMPOSITES, HANDLERS, OPS, Applied, Joint, Op, answer
 from tracejit.ops.control.effects import answers, call_source
 from tracejit.support.errors import TracejitError, Where, fail, placed
+from tracejit.support.imports import import_module
 from tracejit.support.words import a, identifier
 from tracejit.trace.recording.active import called
+from tracejit.trace.recording.decisions import Failed, Unknown
 from tracejit.trace.recording.eager import handle_tensor
 from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.variable import current_recorder, read_leaf
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import LEAF, Structure, flatten, unflatten
-from tracejit.trace.tensor.namespaces import PLAIN
+from tracejit.trace.tensor.namespaces import PLAIN, RECORDABLE
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 LIMIT = 1000
@@ -106,11 +108,11 @@ class Primitive:
         return self._calls.setdefault(here, placed)
 
     def _results(self, call: Callback, leaves: Sequence[Any]) -> tuple[list[ArrayType], Structure]:
-        """The types of the results: as said, or those for ones."""
+        """The types of the results: as said, or those for ones, or for the numbers of this call."""
         if self.result is not None:
             specs, structure = flatten(self.result)
             return [spec.type for spec in specs], structure
-        found, structure = flatten(call(*[_ones(leaves[k]) for k in call.places]))
+        found, structure = flatten(_example(call, [leaves[k] for k in call.places]))
         types = []
         for leaf in found:
             known = type_of(leaf)
@@ -162,6 +164,29 @@ def _ones(leaf: Any) -> Any:
     return ones if known.form == "array" else ones[()]
 
 
+def _example(call: Callback, given: Sequence[Any]) -> Any:
+    """An answer of the call: for ones, or for its numbers where it takes no ones, as where it needs
+    a definite matrix."""
+    try:
+        return call(*map(_ones, given))
+    except Exception:
+        try:
+            numbers = [*map(_number, given)]
+        except (Unknown, Failed):
+            numbers = []
+        if not numbers:
+            raise
+        return call(*numbers)
+
+
+def _number(leaf: Any) -> Any:
+    """An argument as it is in this call. Raises Unknown or Failed where that is not known yet."""
+    if type(leaf) not in TENSORS:
+        return leaf
+    recorder, value = leaf._recording, leaf._value
+    return recorder.decisions.prefix[value] if isinstance(recorder, Recording) else value.data
+
+
 @overload
 def primitive(f: Callable[P, R], *, result: Any = None) -> Callable[P, R]: ...
 @overload
@@ -180,7 +205,8 @@ def primitive(f: Any = None, *, result: Any = None) -> Any:
         The function. It is called with plain arrays and must be pure: tracejit may call it again,
         once for calls with equal arguments, or not at all if nothing needs its result.
     result : TensorSpec or container of them, default None
-        The shapes and dtypes of the result. Without it, `f` is called once with ones to find out.
+        The shapes and dtypes of the result. Without it, `f` is called once with ones to find out,
+        and with the numbers of the call if it raises for ones.
 
     Returns
     -------
@@ -317,10 +343,26 @@ def set_rule(op: Op, function: Any, rule: Any, mode: Literal["vjp", "jvp"] = "vj
     object.__setattr__(op, mode, rule)
 
 
+def library_function(function: Any) -> Any:
+    """NumPy's or SciPy's function behind one of tracejit's namespaces; others as they are. What is
+    recorded of SciPy is known afterwards."""
+    if getattr(function, "__code__", None) is RECORDABLE:
+        function = function.__wrapped__
+    if library_name(function) == "scipy":
+        import_module("tracejit.trace.convert.libraries").import_records(function.__module__)
+    return function
+
+
+def library_name(function: Any) -> str:
+    """The package that a function is of."""
+    return str(getattr(function, "__module__", None)).partition(".")[0]
+
+
 def op_of(function: Any) -> Op:
-    """The op of a primitive or of a function of NumPy's."""
+    """The op of a primitive or of a function of NumPy's or SciPy's."""
     if isinstance(function, Primitive):
         return function.op
+    function = library_function(function)
     handler = HANDLERS.get(function) if callable(function) else None
     op = getattr(handler, "__self__", None)
     if isinstance(op, Op):
@@ -329,7 +371,8 @@ def op_of(function: Any) -> Op:
         return handler.op
     if handler is not None or function in COMPOSITES.values():
         raise fail("registered", places.here(), function=_name(function))
-    if not (isinstance(function, np.ufunc) or hasattr(function, "_implementation")):
+    is_scipys = library_name(function) == "scipy"
+    if not (is_scipys or isinstance(function, np.ufunc) or hasattr(function, "_implementation")):
         raise fail("not-an-op", places.here(), function=_name(function))
     made = Primitive(function, None)
     answer(function, made)

@@ -17,12 +17,21 @@ from typing import Any
 import numpy as np
 
 from tracejit.api.callbacks import CheckedCall
-from tracejit.api.registry import no_gradient, op_of, set_rule
+from tracejit.api.registry import (
+    Primitive,
+    library_function,
+    library_name,
+    no_gradient,
+    op_of,
+    set_rule,
+)
 from tracejit.api.registry import primitive as primitive
+from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
 from tracejit.autograd.boxes import Box as Box
 from tracejit.autograd.util import subval
 from tracejit.autograd.vspaces import VSpace as VSpace
 from tracejit.autograd.vspaces import vspace as vspace
+from tracejit.ops.areas import handler_of
 from tracejit.ops.base.op import Each
 from tracejit.support.errors import TracejitWarning, UnsupportedError, ValueNeededError, fail
 from tracejit.trace.arguments.signature import TensorSpec
@@ -173,15 +182,18 @@ def _name(fun: Any) -> str:
 
 def _is_operation(fun: Any) -> bool:
     """Return whether a rule of a function is ever asked for: of a plain one it is not, as in
-    autograd."""
-    if type(fun) is not FunctionType:
+    autograd, nor of one of SciPy's that has a rule."""
+    library = library_function(fun)
+    if type(library) is not FunctionType or isinstance(handler_of(library), Primitive):
         return True
-    told = f"{_name(fun)} is not a primitive: its code is recorded, and its rule has no effect."
-    warnings.warn(
-        f"{told} To give it a rule, decorate it with @primitive.",
-        TracejitWarning,
-        places.user_depth(),
-    )
+    if library_name(library) != "scipy":
+        told = "is not a primitive: its code is recorded, and its rule has no effect."
+        told = f"{_name(fun)} {told} To give it a rule, decorate it with @primitive."
+    elif handler_of(library) is None:
+        return True
+    else:
+        told = f"{_name(fun)} has a gradient already: this rule has no effect."
+    warnings.warn(told, TracejitWarning, places.user_depth())
     return False
 
 
@@ -234,7 +246,7 @@ def _set_vjp(fun: Any, vjpmaker: Callable[..., Any], rules: Any) -> None:
 
     if _is_operation(fun):
         set_rule(op_of(fun), fun, Each(rule, 1))
-        vars(fun)["__gradient_rule__"] = rules
+        _note_reads(fun, rules)
 
 
 @places.at_the_users_line
@@ -253,4 +265,12 @@ def _set_jvp(fun: Any, jvpmaker: Callable[..., Any], rules: Any) -> None:
 
     if _is_operation(fun):
         set_rule(op_of(fun), fun, Each(rule, 1), "jvp")
+        _note_reads(fun, rules)
+
+
+def _note_reads(fun: Any, rules: Any) -> None:
+    """Let what `rules` capture count as read where the function is called."""
+    if isinstance(fun, Primitive):
         vars(fun)["__gradient_rule__"] = (*vars(fun).get("__gradient_rule__", ()), *rules)
+    else:
+        RULES_FOR_NUMPY.extend(rules)

@@ -99,6 +99,8 @@ def recordable(
     return call
 
 
+RECORDABLE = recordable(print).__code__
+"""The code of functions that `recordable` makes."""
 _SHOWN = frozenset(("__name__", "__qualname__", "__doc__", "__signature__"))
 
 
