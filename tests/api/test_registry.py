@@ -227,6 +227,13 @@ def test_a_function_that_takes_no_ones_is_called_with_the_numbers_of_the_call() 
         tj.function(lambda a: f(a))(-a)
 
 
+def test_arrays_that_are_not_recorded_decide_the_shape_of_the_result() -> None:
+    f = ruled(lambda x, index: x[np.unique(index)], lambda op, dy: (3.0 * ONE, None))
+    index = np.array([2, 0, 2])
+    found = tj.value_and_grad(lambda x: np.sum(f(1.0 * x, index)))(X)
+    assert_same(found, (X[0] + X[2], 3.0 * ONE))
+
+
 def test_what_nothing_needs_is_not_called() -> None:
     calls: SimpleQueue[Any] = SimpleQueue()
 

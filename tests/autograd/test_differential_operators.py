@@ -314,6 +314,7 @@ def test_spaces_have_a_basis() -> None:
     same(space.ones(), {"a": 1.0 + 0.0 * X, "b": 1.0 + 1.0j})
     same(space.covector(space.ones()), {"a": 1.0 + 0.0 * X, "b": 1.0 - 1.0j})
     assert [complex(one["b"]) for one in space.standard_basis()] == [0, 0, 1, 1j]
+    assert [tuple(one) for one in vspace(Z).standard_basis()] == [(1, 0), (1j, 0), (0, 1), (0, 1j)]
     assert (vspace(X).shape, vspace(X).dtype) == ((2,), np.dtype(float))
 
 

@@ -155,7 +155,9 @@ class _Keywords:
 
 
 def _ones(leaf: Any) -> Any:
-    """In place of an argument that may hold no numbers yet: ones of its type."""
+    """In place of an argument that may hold no numbers yet: ones of its type; an array itself."""
+    if isinstance(leaf, np.ndarray) and type(leaf) not in TENSORS:
+        return leaf
     known = leaf_type(leaf)
     assert known is not None
     if known.form == "weak":
@@ -205,8 +207,8 @@ def primitive(f: Any = None, *, result: Any = None) -> Any:
         The function. It is called with plain arrays and must be pure: tracejit may call it again,
         once for calls with equal arguments, or not at all if nothing needs its result.
     result : TensorSpec or container of them, default None
-        The shapes and dtypes of the result. Without it, `f` is called once with ones to find out,
-        and with the numbers of the call if it raises for ones.
+        The shapes and dtypes of the result. Without it, `f` is called once to find out, with
+        ones for what is recorded, or with the numbers of the call if it raises for ones.
 
     Returns
     -------

@@ -93,10 +93,10 @@ class VSpace:
     __hash__ = None  # type: ignore[assignment]
 
     def standard_basis(self) -> Iterator[Any]:
-        """Go through the vectors with one element that is 1, and through those with 1j."""
+        """Go through the vectors with one element that is 1, or 1j after it in complex arrays."""
         for number, (shape, dtype) in enumerate(self._types):
-            for unit in (1.0, 1.0j)[: 1 + (dtype.kind == "c")]:
-                for index in np.ndindex(*shape):
+            for index in np.ndindex(*shape):
+                for unit in (1.0, 1.0j)[: 1 + (dtype.kind == "c")]:
                     leaves = [np.zeros(*one) for one in self._types]
                     leaves[number][index] = unit
                     yield unflatten(self._structure, [leaf[()] for leaf in leaves])
