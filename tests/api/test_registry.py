@@ -227,10 +227,12 @@ def test_a_function_that_takes_no_ones_is_called_with_the_numbers_of_the_call() 
         tj.function(lambda a: f(a))(-a)
 
 
-def test_arrays_that_are_not_recorded_decide_the_shape_of_the_result() -> None:
+def test_integers_and_plain_arrays_may_decide_the_shape_of_the_result() -> None:
     f = ruled(lambda x, index: x[np.unique(index)], lambda op, dy: (3.0 * ONE, None))
     index = np.array([2, 0, 2])
     found = tj.value_and_grad(lambda x: np.sum(f(1.0 * x, index)))(X)
+    assert_same(found, (X[0] + X[2], 3.0 * ONE))
+    found = tj.value_and_grad(lambda x, index: np.sum(f(x, 2 - index)))(X, index)
     assert_same(found, (X[0] + X[2], 3.0 * ONE))
 
 

@@ -242,6 +242,14 @@ def test_a_rule_may_call_compiled_code() -> None:
 
     defvjp(waves, pull)
     same(ag.grad(lambda x: anp.sum(waves(x) * 2.0))(X), 2.0 * np.cos(X))
+
+    def push(g: Any, ans: Any, x: Any) -> Any:
+        return np.array([math.cos(one) for one in memoryview(x)]) * g
+
+    defjvp(waves, push)
+    value, tangent = ag.make_jvp(lambda x: waves(x) * 2.0)(X)(np.array([1.0, 3.0]))
+    same(value, 2.0 * np.sin(X))
+    same(tangent, 2.0 * np.cos(X) * np.array([1.0, 3.0]))
     with pytest.raises(NoGradientError):
         ag.hessian(lambda x: anp.sum(waves(x)))(X)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
@@ -155,13 +156,18 @@ class _Keywords:
 
 
 def _ones(leaf: Any) -> Any:
-    """In place of an argument that may hold no numbers yet: ones of its type; an array itself."""
+    """In place of an argument that may hold no numbers yet: ones of its type. Arrays that are not
+    recorded are themselves, and integers those of this call: they may decide shapes, as indices
+    do."""
     if isinstance(leaf, np.ndarray) and type(leaf) not in TENSORS:
         return leaf
     known = leaf_type(leaf)
     assert known is not None
     if known.form == "weak":
         return PYTHON_TYPES[known.dtype.kind](1)
+    if known.shape and not known.is_inexact:
+        with suppress(Unknown, Failed):
+            return _number(leaf)
     ones = np.ones(known.shape, known.dtype)
     return ones if known.form == "array" else ones[()]
 
@@ -208,7 +214,7 @@ def primitive(f: Any = None, *, result: Any = None) -> Any:
         once for calls with equal arguments, or not at all if nothing needs its result.
     result : TensorSpec or container of them, default None
         The shapes and dtypes of the result. Without it, `f` is called once to find out, with
-        ones for what is recorded, or with the numbers of the call if it raises for ones.
+        ones for floats that are recorded, or with the numbers of the call if it raises for ones.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -39,6 +39,9 @@ from tracejit.trace.recording.active import called
 from tracejit.trace.recording.variable import current_recorder
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import flatten, unflatten
+
+OPAQUE = UnsupportedError, ValueNeededError, TypeError
+"""What a rule that calls compiled code raises where it is followed: it is one operation then."""
 
 
 def defvjp(fun: Any, *vjpmakers: Any, argnums: Iterable[int] | None = None) -> None:
@@ -224,6 +227,15 @@ class _Given:
         made = primitive(backward, result=TensorSpec(x.shape, x.dtype))
         return made(ans, g, self.args, self.kwargs)
 
+    def pushed_by(self, jvpmaker: Callable[..., Any], outs: Sequence[Any], ans: Any, v: Any) -> Any:
+        """The same of the tangents of the results `outs` for the tangent v of the operand."""
+
+        def forward(v: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+            return tuple(flatten(jvpmaker(self.argnum, v, ans, args, kwargs))[0])
+
+        result = tuple([TensorSpec(y.shape, np.result_type(y, v)) for y in outs])
+        return primitive(forward, result=result)(v, ans, self.args, self.kwargs)
+
 
 @places.at_the_users_line
 def _set_vjp(fun: Any, vjpmaker: Callable[..., Any], rules: Any) -> None:
@@ -240,7 +252,7 @@ def _set_vjp(fun: Any, vjpmaker: Callable[..., Any], rules: Any) -> None:
             with current_recorder().running_rule():
                 pull = called(vjpmaker)(given.argnum, ans, given.args, given.kwargs)
                 found = called(pull)(seeds)
-        except (UnsupportedError, ValueNeededError, TypeError):  # it calls compiled code
+        except OPAQUE:
             return given.pulled_by(vjpmaker, operands[operand - 1], ans, seeds)
         return None if found is None else flatten(found)[0][given.leaf]
 
@@ -257,9 +269,13 @@ def _set_jvp(fun: Any, jvpmaker: Callable[..., Any], rules: Any) -> None:
         operand: int, v: Any, out: Any, handle: Any, /, *operands: Any, results: Any, call: Any
     ) -> Any:
         given = _Given(call, operands, operand)
-        ans = unflatten(call.structure, out if len(results) > 1 else (out,))
-        with current_recorder().running_rule():
-            found = called(jvpmaker)(given.argnum, v, ans, given.args, given.kwargs)
+        outs = out if len(results) > 1 else (out,)
+        ans = unflatten(call.structure, outs)
+        try:
+            with current_recorder().running_rule():
+                found = called(jvpmaker)(given.argnum, v, ans, given.args, given.kwargs)
+        except OPAQUE:
+            found = given.pushed_by(jvpmaker, outs, ans, v)
         moved = flatten(found)[0]
         return tuple(moved) if len(moved) > 1 else moved[0]
 
