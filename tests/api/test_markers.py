@@ -9,6 +9,7 @@ import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -1028,3 +1029,31 @@ def total(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def test_checkpoint_is_recompute_grad() -> None:
     assert tj.checkpoint is tj.recompute_grad
+
+
+@pytest.mark.parametrize("finish", [np.sum, lambda y: np.sum(np.cumsum(y))])
+def test_rules_hold_for_what_a_recorded_mask_selects(finish: Any) -> None:
+    tenfold = tj.custom_gradient(lambda x: (2.0 * x, lambda dy: 10.0 * dy))
+    primitive = tj.primitive(lambda x: 2.0 * x)
+    tj.register_gradient(primitive)(lambda op, dy: 10.0 * dy)
+    x = np.array([1.0, -2.0, 3.0])
+    ones = tj.grad(lambda x: finish(x[x > 0.0]))(x)
+    for f, factor in (
+        (tenfold, 10.0),
+        (primitive, 10.0),
+        (tj.grad_pass_through(np.sign), 1.0),
+        (tj.stop_gradient, 0.0),
+    ):
+        found = tj.grad(lambda x, f=f: finish(f(x[x > 0.0])))(x)
+        np.testing.assert_array_equal(found, factor * ones)
+
+
+def test_callbacks_take_what_a_recorded_mask_selects() -> None:
+    seen: SimpleQueue[Any] = SimpleQueue()
+
+    def total(x: Any) -> Any:
+        tj.callback(seen.put, x[x > 0.0])
+        return np.sum(x)
+
+    tj.function(total)(np.array([1.0, -2.0, 3.0]))
+    np.testing.assert_array_equal(seen.get_nowait(), [1.0, 3.0])

@@ -16,7 +16,7 @@ from tracejit.trace.recording.eager import EAGER, eager_tensor, handle_tensor
 from tracejit.trace.recording.events import Event
 from tracejit.trace.recording.record import Recording, current_recording, outside_recordings
 from tracejit.trace.recording.recorder import Recorder
-from tracejit.trace.recording.variable import Variable, current_recorder, read_leaf
+from tracejit.trace.recording.variable import Variable, current_recorder, read_argument
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import LEAF, Structure, flatten, unflatten
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
@@ -86,7 +86,7 @@ def callback(f: Callable[[Unpack[Ts]], Any], *args: Unpack[Ts], result: Any = No
     [2.0, 3.0]
     """
     leaves, structure = flatten(tuple(args))
-    leaves = [read_leaf(leaf) for leaf in leaves]
+    leaves = [read_argument(leaf) for leaf in leaves]
     recording = current_recording()
     if recording is not None:
         leaves = [recording.told_apart(leaf) for leaf in leaves]

@@ -18,7 +18,7 @@ from tracejit.support.errors import fail
 from tracejit.trace.arguments.signature import signature_of
 from tracejit.trace.control_flow.loops import placeholder
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.recording.variable import read_argument
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import flatten, map_tree, paths, unflatten
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
@@ -33,7 +33,7 @@ class Carry:
         """The carry of a loop over `function`, which calls it `root`."""
         self.recording = recording
         self.function = name_of(function)
-        leaves, self.structure = flatten(map_tree(read_leaf, init))
+        leaves, self.structure = flatten(map_tree(read_argument, init))
         self.names = [*paths(self.structure, root, repr)]
         pairs = zip(leaves, self.names, strict=True)
         self.initial: list[Any] = [self._number(leaf, name) for leaf, name in pairs]

@@ -33,7 +33,7 @@ from tracejit.support.errors import TracejitError, fail
 from tracejit.support.options import Options
 from tracejit.trace.arguments.signature import bind_arguments, signature_of
 from tracejit.trace.recording.active import called
-from tracejit.trace.recording.variable import Variable, read_leaf
+from tracejit.trace.recording.variable import Variable, read_argument
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import flatten, labels, map_tree, unflatten
 from tracejit.trace.tensor.tensor import TENSORS
@@ -203,7 +203,7 @@ class Check:
         for k, x in zip(self.moving, xs, strict=True):
             leaves[k] = x
         result = called(self.f)(*unflatten(self.structure, leaves))
-        return [read_leaf(y) for y in flatten(result)[0]]
+        return [read_argument(y) for y in flatten(result)[0]]
 
     def derived(self, level: Level, mode: str) -> Level:
         """The derivative of a level as a function: in reverse mode the gradients, by the cotangents

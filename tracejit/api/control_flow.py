@@ -34,7 +34,7 @@ from tracejit.trace.control_flow.loops import (
     take_out,
 )
 from tracejit.trace.recording.record import Recording, current_recording
-from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.recording.variable import read_argument
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import Structure, flatten, map_tree, paths, unflatten
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
@@ -96,7 +96,7 @@ def cond(
     >>> float(root(4.0)), float(tj.grad(root)(4.0)), float(tj.grad(root)(-1.0))
     (2.0, 0.25, 0.0)
     """
-    predicate = read_leaf(predicate)
+    predicate = read_argument(predicate)
     recording = _recording_of(predicate)
     if recording is None:
         return (true_fun if predicate else false_fun)(*operands)
@@ -144,7 +144,7 @@ def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], R]], *operands:
     branches = list(branches)
     if not branches:
         raise _mismatch("tj.switch", "it has no branches")
-    index = read_leaf(index)
+    index = read_argument(index)
     recording = _recording_of(index)
     if recording is None:
         try:
@@ -207,9 +207,9 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     """
     recording = current_recording()
     if recording is None:
-        last = map_tree(read_leaf, init)
+        last = map_tree(read_argument, init)
         while cond_fun(last):
-            new = map_tree(read_leaf, body_fun(last))
+            new = map_tree(read_argument, body_fun(last))
             check_structure(name_of(body_fun), last, new)
             last = new
         return last
@@ -224,7 +224,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
             value = carry.whole(carried)
             test = record_side(recording, partial(_test, recording, cond_fun, value))
             start = len(recording.graph.nodes)
-            new = map_tree(read_leaf, body_fun(value))
+            new = map_tree(read_argument, body_fun(value))
         if len(recording.events) > events:
             problem = "the body assigns a Variable"
             raise misfit(carry.function, problem, "return the value, and assign after the loop.")
@@ -237,7 +237,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
 def _test(recording: Recording, function: Any, value: Any) -> list[Any]:
     """The condition of a loop, as a truth value alone."""
-    found: Any = read_leaf(function(value))
+    found: Any = read_argument(function(value))
     fix = "return one truth value, such as np.any(test)."
     if type(found) not in TENSORS and type_of(found) is None:
         raise misfit(
@@ -269,14 +269,14 @@ def _recorded(
 ) -> Any:
     """The results of a condition: one node, once every side is recorded."""
     pin_sizes(recording)
-    operands = [map_tree(read_leaf, operand) for operand in operands]
+    operands = [map_tree(read_argument, operand) for operand in operands]
     structures: list[Structure] = []
     nothing: list[list[bool]] = []
 
     def run(function: Callable[..., Any]) -> list[Tensor]:
         events = len(recording.events)
         with inside_body(recording, function):
-            leaves, structure = flatten(map_tree(read_leaf, function(*operands)))
+            leaves, structure = flatten(map_tree(read_argument, function(*operands)))
         if len(recording.events) > events:
             raise _mismatch(call, f"{name_of(function)} assigns a Variable")
         structures.append(structure)

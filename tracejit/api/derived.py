@@ -38,7 +38,7 @@ from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import Recording, current_recording
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.recording.unwritten import settle_unwritten
-from tracejit.trace.recording.variable import read_argument, read_leaf
+from tracejit.trace.recording.variable import read_argument
 from tracejit.trace.rerolling.rerolling import reroll
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import (
@@ -187,7 +187,7 @@ class Sources:
         else:
             with EAGER.recording_from(self.tensors) as self.nodes:
                 answer = called(self.f)(*positional, **keywords)
-        answer = map_tree(read_leaf, answer)
+        answer = map_tree(read_argument, answer)
         result, auxiliary = split_auxiliary(answer, self.request, self.name)
         leaves, structure = flatten(result)
         if self.request.transform in ("hvp", "hessian"):  # `f` is the gradient

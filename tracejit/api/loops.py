@@ -35,7 +35,7 @@ from tracejit.trace.control_flow.loops import (
 )
 from tracejit.trace.recording.record import Recording, current_recording
 from tracejit.trace.recording.recorder import Recorder
-from tracejit.trace.recording.variable import current_recorder, read_leaf
+from tracejit.trace.recording.variable import current_recorder, read_argument
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import Structure, flatten, map_tree, unflatten
 from tracejit.trace.tensor.memory import seal
@@ -107,7 +107,7 @@ def scan(
     >>> tj.grad(lambda x: tj.scan(running, 0.0, x)[1].sum())(np.ones(3))
     array([3., 2., 1.])
     """
-    leaves, structure = flatten(map_tree(read_leaf, xs))
+    leaves, structure = flatten(map_tree(read_argument, xs))
     arrays = [leaf for leaf in leaves if leaf is not None]
     count = _length(arrays, length, name_of(f))
 
@@ -246,13 +246,13 @@ class _Loop(NamedTuple):
 
     def _in_python(self, recorder: Recorder) -> tuple[Any, Any]:
         """The steps one by one; of none at all, one on zeros tells what would be stacked."""
-        carry: Any = map_tree(read_leaf, self.init)
+        carry: Any = map_tree(read_argument, self.init)
         rows: list[list[Any]] = []
         steps = range(self.steps.length)
         stacked: Structure | None = None
         for t in reversed(steps) if self.steps.reverse else steps:
             new, y = self.step(carry, [array[t] for array in self.arrays], t)
-            new, y = map_tree(read_leaf, new), map_tree(read_leaf, y)
+            new, y = map_tree(read_argument, new), map_tree(read_argument, y)
             check_structure(name_of(self.function), carry, new)
             carry = new
             leaves, stacked = flatten(y)
@@ -289,7 +289,7 @@ class _Loop(NamedTuple):
                 for tensor in (*carried, *elements):
                     seal(tensor, f"what the loop over {carry.function} hands to a step")
                 new, y = self.step(carry.whole(carried), elements, t)
-                new, y = map_tree(read_leaf, new), map_tree(read_leaf, y)
+                new, y = map_tree(read_argument, new), map_tree(read_argument, y)
             if len(recording.events) > events:
                 problem = "the body assigns a Variable or uses tj.callback"
                 raise misfit(carry.function, problem, "return the value, and do it after the loop.")

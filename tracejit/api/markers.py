@@ -27,9 +27,10 @@ from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.recorder import Recorder
-from tracejit.trace.recording.variable import current_recorder, read_leaf
+from tracejit.trace.recording.variable import current_recorder, read_argument
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import flatten, map_tree, unflatten
+from tracejit.trace.tensor.selected import Selected
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 
@@ -57,10 +58,17 @@ def stop_gradient(x: Any) -> Any:
 
 
 def _stopped(leaf: Any) -> Any:
-    leaf = read_leaf(leaf)
+    if type(leaf) is Selected:
+        return Selected(_stopped(leaf.whole), leaf.mask)
+    leaf = read_argument(leaf)
     if not may_be_differentiated(leaf):
         return leaf
     return _override([leaf], [], Marker("stop_gradient", "stopped", stop))[0]
+
+
+def _as_one_array(leaf: Any) -> Any:
+    """An argument of an operation with a rule of its own: what a mask selects as an array."""
+    return read_argument(leaf) if type(leaf) is Selected else leaf
 
 
 def _override(values: Sequence[Tensor], inputs: Sequence[Tensor], marker: Marker) -> list[Tensor]:
@@ -160,6 +168,7 @@ def custom_gradient(f: Any = None) -> Any:
             arguments = bind_arguments(signature, name, args, kwargs)
         except TracejitError as error:
             raise placed(error, current_recorder().here()) from None
+        arguments = {key: map_tree(_as_one_array, value) for key, value in arguments.items()}
         leaves = flatten(tuple(arguments.values()))[0]
         recorder = _recorder_among(leaves) or current_recorder()
         if recorder is EAGER and EAGER.windows:  # the rule may read them later
@@ -172,7 +181,7 @@ def custom_gradient(f: Any = None) -> Any:
                 kind = type(answer).__name__
                 raise fail("rule-pair", recorder.here(), function=name, got=a(kind))
             value, rule = answer
-            value = map_tree(read_leaf, value)
+            value = map_tree(read_argument, value)
             tensors = [leaf for leaf in flatten(value)[0] if type(leaf) in TENSORS]
             recorder.note_uses(leaf._value for leaf in tensors)
         passed = {id(leaf) for leaf in leaves}
@@ -223,9 +232,10 @@ def grad_pass_through(f: Any) -> Any:
 
     @places.at_the_users_line
     def marked(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = map_tree(_as_one_array, (args, kwargs))
         leaves = flatten((args, kwargs))[0]
         with (_recorder_among(leaves) or current_recorder()).inside_scope():
-            value = map_tree(read_leaf, called(f)(*args, **kwargs))
+            value = map_tree(read_argument, called(f)(*args, **kwargs))
         results = flatten(value)[0]
         recorder = _recorder_among([*leaves, *results])
         if recorder is None:

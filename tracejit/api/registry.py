@@ -24,7 +24,7 @@ from tracejit.trace.recording.decisions import Failed, Unknown
 from tracejit.trace.recording.eager import handle_tensor
 from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.recording.variable import current_recorder, read_leaf
+from tracejit.trace.recording.variable import current_recorder, read_argument
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import LEAF, Structure, flatten, unflatten
 from tracejit.trace.tensor.namespaces import PLAIN, RECORDABLE
@@ -130,7 +130,7 @@ class Primitive:
 def _settled(leaf: Any) -> Any:
     """An argument as it is given: a Variable as its value, a recorded int or bool as its number,
     under a guard, a Python float that has a derivative as NumPy's."""
-    leaf = read_leaf(leaf)
+    leaf = read_argument(leaf)
     if may_be_differentiated(leaf):
         return leaf._recording.strong(leaf)
     if type(leaf) in TENSORS and leaf.type.form == "weak" and not leaf.type.is_inexact:

@@ -29,7 +29,7 @@ from tracejit.support.errors import RuleTypeError, fail
 from tracejit.trace.recording.eager import EAGER
 from tracejit.trace.recording.record import current_recording
 from tracejit.trace.recording.recorder import Recorder
-from tracejit.trace.recording.variable import Variable, read_argument, read_leaf
+from tracejit.trace.recording.variable import Variable, read_argument
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import Structure, flatten, leaves_like, unflatten
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
@@ -76,7 +76,7 @@ def _moved(f: Any, transform: str, has_aux: bool, count: int) -> Callable[..., A
 
 def _given(given: Any, like: Any, recording: Recorder, row: str, call: str) -> Any:
     """A tangent or cotangent as a Tensor, cast to the dtype of what it belongs to."""
-    leaf = read_leaf(given)
+    leaf = read_argument(given)
     kind = leaf.type if type(leaf) in TENSORS else type_of(leaf)
     problem = misfit(kind, leaf, like.type, row)
     if problem:

@@ -17,7 +17,7 @@ from tracejit.specialise.pickling import recallable
 from tracejit.support.errors import fail
 from tracejit.trace.recording.active import called
 from tracejit.trace.recording.record import Recording
-from tracejit.trace.recording.variable import read_leaf
+from tracejit.trace.recording.variable import read_argument
 from tracejit.trace.source import places
 from tracejit.trace.structure.trees import Structure, flatten, map_tree, spread, unflatten
 from tracejit.trace.tensor.memory import seal
@@ -72,7 +72,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
 
     def batched(*args: Any, **kwargs: Any) -> Any:
         recording = running("vmap")
-        args, kwargs = map_tree(read_leaf, args), map_tree(read_leaf, kwargs)
+        args, kwargs = map_tree(read_argument, args), map_tree(read_argument, kwargs)
         leaves, structure = flatten((args, kwargs))
         axes = _axes("in_axes", in_axes, flatten(args)[1], leaves)
         axes += [None if _is_fixed(leaf) else 0 for leaf in leaves[len(axes) :]]
@@ -94,7 +94,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
         with recording.inside_scope(), batch.recorded():
             elements = [x if axis is None else _element(x, batch) for x, axis in pairs]
             inner_args, inner_kwargs = unflatten(structure, elements)
-            result = map_tree(read_leaf, called(python)(*inner_args, **inner_kwargs))
+            result = map_tree(read_argument, called(python)(*inner_args, **inner_kwargs))
         if len(recording.events) > events:
             raise fail("no-batch", places.here(), op="an assignment or a callback")
         found, out_structure = flatten(result)
