@@ -254,6 +254,20 @@ def test_a_rule_may_call_compiled_code() -> None:
         ag.hessian(lambda x: anp.sum(waves(x)))(X)
 
 
+def test_results_may_be_integers_and_have_shapes_that_numbers_decide() -> None:
+    @primitive
+    def positive(x: Any) -> Any:
+        index = np.flatnonzero(x > 1.5)
+        return x[index], index
+
+    defvjp(positive, lambda ans, x: lambda g: anp.where(x > 1.5, g[0][0], 0.0))
+    defjvp(positive, lambda g, ans, x: (np.array(memoryview(g * x))[1:], 0.0))
+    same(ag.grad(lambda x: anp.sum(3.0 * positive(x)[0]))(X), np.array([0.0, 3.0]))
+    value, tangent = ag.make_jvp(lambda x: positive(x)[0])(X)(2.0 * X)
+    same(value, X[1:])
+    same(tangent, np.array([8.0]))
+
+
 def test_a_rule_of_a_plain_function_has_no_effect() -> None:
     def double(x: Any) -> Any:
         return x * 2.0

@@ -46,6 +46,7 @@ class Primitive:
         functools.update_wrapper(self, f, updated=())
         self.f = f
         self.result = result
+        self.by_numbers = False
         name = identifier(getattr(f, "__name__", type(f).__name__))
         if name in OPS:  # rewrites know the ops of the table by name
             name = f"primitive_{name}"
@@ -113,7 +114,7 @@ class Primitive:
         if self.result is not None:
             specs, structure = flatten(self.result)
             return [spec.type for spec in specs], structure
-        found, structure = flatten(_example(call, [leaves[k] for k in call.places]))
+        found, structure = flatten(self._example(call, [leaves[k] for k in call.places]))
         types = []
         for leaf in found:
             known = type_of(leaf)
@@ -122,6 +123,19 @@ class Primitive:
                 raise fail("callback", None, function=self.op.name, problem=problem)
             types.append(known.with_form("scalar") if known.form == "weak" else known)
         return types, structure
+
+    def _example(self, call: Callback, given: Sequence[Any]) -> Any:
+        """An answer of the call: for ones, or for its own numbers where it takes no ones, as where
+        it needs a definite matrix; for these first where it is `by_numbers`."""
+        first, second = (_number, _ones) if self.by_numbers else (_ones, _number)
+        try:
+            return call(*map(first, given))
+        except Exception as error:
+            try:
+                others = [*map(second, given)]
+            except (Unknown, Failed):
+                raise error from None
+            return call(*others)
 
     def __repr__(self) -> str:
         return f"<primitive {self.op.name}>"
@@ -170,21 +184,6 @@ def _ones(leaf: Any) -> Any:
             return _number(leaf)
     ones = np.ones(known.shape, known.dtype)
     return ones if known.form == "array" else ones[()]
-
-
-def _example(call: Callback, given: Sequence[Any]) -> Any:
-    """An answer of the call: for ones, or for its numbers where it takes no ones, as where it needs
-    a definite matrix."""
-    try:
-        return call(*map(_ones, given))
-    except Exception:
-        try:
-            numbers = [*map(_number, given)]
-        except (Unknown, Failed):
-            numbers = []
-        if not numbers:
-            raise
-        return call(*numbers)
 
 
 def _number(leaf: Any) -> Any:

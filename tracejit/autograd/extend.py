@@ -25,7 +25,7 @@ from tracejit.api.registry import (
     op_of,
     set_rule,
 )
-from tracejit.api.registry import primitive as primitive
+from tracejit.api.registry import primitive as _primitive
 from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
 from tracejit.autograd.boxes import Box as Box
 from tracejit.autograd.util import subval
@@ -42,6 +42,45 @@ from tracejit.trace.structure.trees import flatten, unflatten
 
 OPAQUE = UnsupportedError, ValueNeededError, TypeError
 """What a rule that calls compiled code raises where it is followed: it is one operation then."""
+
+
+@places.at_the_users_line
+def primitive(f: Callable[..., Any], *, result: Any = None) -> Any:
+    """Make a function one operation, which runs as it is and is never looked into.
+
+    Parameters
+    ----------
+    f : callable
+        The function. It is called with plain arrays and must be pure.
+    result : TensorSpec or container of them, default None
+        The shapes and dtypes of the result. Without it, `f` is called once to find out, with the
+        numbers of the call that is recorded, or with ones where they are not known yet.
+
+    Returns
+    -------
+    callable
+        The operation. `defvjp` gives it a gradient.
+
+    Raises
+    ------
+    NoGradientError
+        If it is differentiated and has no gradient. The call of the gradient raises it. A
+        LookupError.
+
+    Examples
+    --------
+    >>> from tracejit.autograd import grad
+    >>> from tracejit.autograd.extend import defvjp, primitive
+    >>> @primitive
+    ... def cube(x):
+    ...     return np.array([element**3 for element in x])
+    >>> defvjp(cube, lambda ans, x: lambda g: 3.0 * x**2 * g)
+    >>> grad(lambda x: np.sum(cube(x)))(np.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
+    made = _primitive(f, result=result)
+    made.by_numbers = True
+    return made
 
 
 def defvjp(fun: Any, *vjpmakers: Any, argnums: Iterable[int] | None = None) -> None:
@@ -230,11 +269,16 @@ class _Given:
     def pushed_by(self, jvpmaker: Callable[..., Any], outs: Sequence[Any], ans: Any, v: Any) -> Any:
         """The same of the tangents of the results `outs` for the tangent v of the operand."""
 
-        def forward(v: Any, ans: Any, args: Any, kwargs: Any) -> Any:
-            return tuple(flatten(jvpmaker(self.argnum, v, ans, args, kwargs))[0])
+        moving = [k for k, y in enumerate(outs) if y.dtype.kind in "fc"]
 
-        result = tuple([TensorSpec(y.shape, np.result_type(y, v)) for y in outs])
-        return primitive(forward, result=result)(v, ans, self.args, self.kwargs)
+        def forward(v: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+            found = flatten(jvpmaker(self.argnum, v, ans, args, kwargs))[0]
+            return tuple([found[k] for k in moving])
+
+        result = tuple([TensorSpec(outs[k].shape, outs[k].dtype) for k in moving])
+        found = primitive(forward, result=result)(v, ans, self.args, self.kwargs)
+        tangents = dict(zip(moving, found, strict=True))
+        return [tangents.get(k, 0.0) for k in range(len(outs))]
 
 
 @places.at_the_users_line
@@ -276,7 +320,10 @@ def _set_jvp(fun: Any, jvpmaker: Callable[..., Any], rules: Any) -> None:
                 found = called(jvpmaker)(given.argnum, v, ans, given.args, given.kwargs)
         except OPAQUE:
             found = given.pushed_by(jvpmaker, outs, ans, v)
-        moved = flatten(found)[0]
+        moved = [
+            tangent if y.dtype.kind in "fc" else np.zeros(y.shape)
+            for y, tangent in zip(outs, flatten(found)[0], strict=True)
+        ]
         return tuple(moved) if len(moved) > 1 else moved[0]
 
     if _is_operation(fun):
