@@ -62,7 +62,7 @@ class Primitive:
         if not kwargs and PLAIN.issuperset(map(type, args)):
             return self.f(*args)
         leaves, structure = flatten((args, kwargs))
-        leaves = [_settled(leaf) for leaf in leaves]
+        leaves = [settled(leaf) for leaf in leaves]
         if not any(type(leaf) in TENSORS for leaf in leaves):
             return self.f(*args, **kwargs)
         recorder = current_recorder()
@@ -141,7 +141,7 @@ class Primitive:
         return f"<primitive {self.op.name}>"
 
 
-def _settled(leaf: Any) -> Any:
+def settled(leaf: Any) -> Any:
     """An argument as it is given: a Variable as its value, a recorded int or bool as its number,
     under a guard, a Python float that has a derivative as NumPy's."""
     leaf = read_argument(leaf)

@@ -28,6 +28,7 @@ from tracejit.api.registry import (
 from tracejit.api.registry import primitive as _primitive
 from tracejit.autodiff.request.rules import RULES_FOR_NUMPY
 from tracejit.autograd.boxes import Box as Box
+from tracejit.autograd.formulas import Formula, is_formula
 from tracejit.autograd.util import subval
 from tracejit.autograd.vspaces import VSpace as VSpace
 from tracejit.autograd.vspaces import vspace as vspace
@@ -78,6 +79,8 @@ def primitive(f: Callable[..., Any], *, result: Any = None) -> Any:
     >>> grad(lambda x: np.sum(cube(x)))(np.array([1.0, 2.0]))
     array([ 3., 12.])
     """
+    if is_formula(f) and result is None:
+        return Formula(f, None)
     made = _primitive(f, result=result)
     made.by_numbers = True
     return made
