@@ -413,3 +413,22 @@ def test_an_attribute_that_is_named_as_pythons_own_are_is_seen() -> None:
     assert scale(np.ones(1))[0] == 2.0
     setattr(settings, "__file__", 3.0)  # noqa: B010
     assert scale(np.ones(1))[0] == 3.0
+
+
+class Compiled:
+    """A function as Numba keeps it, with all that it knows of its types."""
+
+    __module__ = "numba.core.registry"
+
+    def __init__(self, f: Any) -> None:
+        self.f, self.types = f, list(range(LEAVES + 1))
+
+    def __call__(self, x: Any) -> Any:
+        return self.f(x) if self.types else x
+
+
+def test_compiled_functions_are_known_by_what_they_are() -> None:
+    made = [Compiled(lambda x: 2.0 * x)]
+    guard = guard_of(lambda x: made[0](x))
+    made[0] = Compiled(lambda x: 3.0 * x)
+    assert not guard()

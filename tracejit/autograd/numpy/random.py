@@ -18,6 +18,7 @@ import numpy as np
 
 from tracejit.api.callbacks import callback
 from tracejit.trace.arguments.signature import TensorSpec
+from tracejit.trace.recording.active import OF_TRANSFORM
 from tracejit.trace.recording.record import current_recording, outside_recordings
 from tracejit.trace.structure.trees import map_tree
 from tracejit.trace.tensor.namespaces import namespace
@@ -38,6 +39,7 @@ def _drawn(method: Callable[..., Any]) -> Callable[..., Any]:
         drawn = callback(functools.partial(method, *args, **kwargs), result=result)
         return map_tree(lambda x: x if np.shape(x) else x[()], drawn)
 
+    vars(draw)[OF_TRANSFORM] = "reader"
     return draw
 
 

@@ -16,10 +16,12 @@ from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.guards.access_paths import ATTRIBUTE_IF_ANY, AccessPath
 from tracejit.trace.guards.conditions import ConditionSet
 from tracejit.trace.guards.exactness import ATOMS
-from tracejit.trace.guards.reads import LABELS
+from tracejit.trace.guards.reads import LABELS, module_name
 from tracejit.trace.structure.wrapped import is_of_dask, of_dask
 
 LEAVES = 1000
+COMPILERS = ("numba",)
+"""Packages whose compiled functions keep what they have read when they were compiled."""
 
 # What every object, class or module has: no data of the user's.
 _OF_EVERY_OBJECT = {name for name in dir(type) if name.startswith("__")} | set(
@@ -77,6 +79,8 @@ class Walk:
         self.modules.add(module_of(value))
         if kind is FunctionType:
             self.names.add(value.__name__)
+        if module_name(kind).partition(".")[0] in COMPILERS:
+            return
         self.inside(value, AccessPath(value), name)
 
     def visit_object(self, value: Any, name: str) -> None:
