@@ -230,6 +230,9 @@ def test_broadcast_operands_are_summed_over() -> None:
     )
     found = ag.grad(lambda x, y: anp.sum(added(x, y)), (0, 1))(np.ones((3, 1)), np.ones(2))
     same(found, (np.full((3, 1), 2.0), np.full(2, 3.0)))
+    slope = ag.grad(lambda x, y: anp.sum(added(x, y)))
+    slope(X, X)
+    assert "add.reduce" not in slope.kernels[0].source  # where nothing was broadcast
 
 
 def test_a_rule_may_call_compiled_code() -> None:

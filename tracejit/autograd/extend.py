@@ -81,7 +81,7 @@ def primitive(f: Callable[..., Any], *, result: Any = None) -> Any:
     """
     if is_formula(f) and result is None:
         return Formula(f, None)
-    made = _primitive(f, result=result)
+    made: Any = _primitive(f, result=result)
     made.by_numbers = True
     return made
 
@@ -195,7 +195,7 @@ def def_linear(fun: Any) -> None:
     _set_jvp(fun, moved, ())
 
 
-def notrace_primitive(f: Callable[..., Any]) -> Callable[..., Any]:
+def notrace_primitive(f: Callable[..., Any]) -> Any:
     """Make a function one operation through which no gradient flows.
 
     >>> ranks = notrace_primitive(lambda x: np.argsort(np.argsort(x)).astype(float))

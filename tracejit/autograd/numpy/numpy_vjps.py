@@ -14,9 +14,11 @@ def unbroadcast(x: Any, shape: tuple[int, ...]) -> Any:
     >>> unbroadcast(np.ones((4, 3)), (1, 3))
     array([[4., 4., 4.]])
     """
-    x = np.sum(x, axis=tuple(range(np.ndim(x) - len(shape))))
+    extra = np.ndim(x) - len(shape)
+    if extra > 0:
+        x = np.sum(x, axis=tuple(range(extra)))
     axes = [axis for axis, size in enumerate(shape) if size == 1 and np.shape(x)[axis] != 1]
-    return np.sum(x, axis=tuple(axes), keepdims=True)
+    return np.sum(x, axis=tuple(axes), keepdims=True) if axes else x
 
 
 def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
