@@ -15,7 +15,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import run
 from tracejit.ir.graph import Graph
-from tracejit.trace.recording.namer import Namer
+from tracejit.trace.recording.namer import Namer, _Visit
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.tensor.tensor import Tensor
 
@@ -210,3 +210,16 @@ def test_a_frame_of_too_many_names_is_not_read() -> None:
     space: dict[str, Any] = {"np": np}
     exec(f"def f(x):\n    {names}\n    h = np.exp(x)\n    return h\n", space)
     assert labels(space["f"], X) == [""]
+
+
+def test_a_signal_handler_may_record_while_locals_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    namer, here = Namer(Graph("f")), sys._getframe()
+    namer._visits[here] = _Visit()
+
+    def read(frame: Any) -> None:
+        assert here.f_back is not None
+        namer._visits[here.f_back] = _Visit()
+
+    monkeypatch.setattr(namer, "_read", read)
+    namer.catch_up()
+    assert len(namer._visits) == 2

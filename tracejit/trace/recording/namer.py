@@ -50,7 +50,7 @@ class Namer:
         Those of a generator are read while it runs: when it is gone, they are freed memory in
         Python 3.13, https://github.com/python/cpython/issues/125723.
         """
-        for frame in self._visits:
+        for frame in list(self._visits):  # a signal handler may record meanwhile
             if not frame.f_code.co_flags & CO_GENERATOR:
                 self._read(frame)
 
