@@ -6,8 +6,10 @@ import gc
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.by_day import by_day
 from tests.convert.running import define
 from tests.rows import each_row
@@ -50,6 +52,54 @@ def test_random_functions(first: int) -> None:
 def test_many_random_functions(first: int) -> None:
     for seed in range(first, first + 100):
         assert not compare(seed, calls=20, writes=seed % 2 == 1).wrong
+
+
+ELEMENTS = """
+table, row = {"a": 2.0, 1: 3.0, "n": None}, [1.0, 2.0, 3.0]
+def f(x): return x * body()
+"""
+
+
+@each_row(
+    "body",
+    [
+        "table['a'] + table['a'] + table.get('a') + ('a' in table)",
+        "table.get('z', 5.0) + table.get('z', 7.0) + ('z' in table)",
+        "row[0] + row[0] + row[-1] + row[-1] + len(row) + len(row)",
+        "table[1] + table[True]",
+        "row[True] + row[1]",
+        "row[0] + (row.append(4.0) or row[-1]) + row[0] + row.pop()",
+        "row[1] + (row.insert(0, 9.0) or row[1]) + row.pop(0) + row[1]",
+        "row[2] + row[2] + (row.reverse() or row[2]) + (row.reverse() or row[2])",
+        "table['a'] + (table.update(a=5.0) or table['a']) + table['a']",
+        "table.get('z', 1.0) + (table.setdefault('z', 6.0)) + table['z'] + table.pop('z')",
+        "table['a'] + (table.__setitem__('a', 8.0) or table['a']) + table.get('a')",
+    ],
+)
+def test_elements_that_are_read_twice(body: str) -> None:
+    text = f"{ELEMENTS}def body(): return {body}"
+    mine, twin = define(text), define(text)
+    compiled = tj.function(mine["f"])
+    for change in ("", "table['a'] = 4.0", "row[0] = 7.0", "table['z'] = 2.0", "row.append(0.5)",
+                   "row[1] = row[-1] = 0.25", "table[1] = 6.0", "del table['z']", ""):  # fmt: skip
+        for module in (mine, twin):
+            exec(f"try: {change or 'pass'}\nexcept KeyError: pass", module)
+        assert repr(compiled(np.float64(2.0))) == repr(twin["f"](np.float64(2.0))), (body, change)
+        assert (mine["table"], mine["row"]) == (twin["table"], twin["row"]), (body, change)
+
+
+def test_an_element_that_was_noted_is_read_as_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    read = Reader.read
+
+    def noting(self: Any, holder: Any, *place: Any) -> Any:
+        asked.append(place[1])
+        return read(self, holder, *place)
+
+    monkeypatch.setattr(Reader, "read", noting)
+    module = define(f"{ELEMENTS}def body(): return table['a'] + table['a'] + table.get('a')")
+    assert tj.function(module["f"])(np.float64(2.0)) == 12.0
+    assert asked.count("a") == 1
 
 
 def test_each_value_is_noted_once() -> None:

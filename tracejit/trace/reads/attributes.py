@@ -30,7 +30,7 @@ from tracejit.trace.capture.ambient import module_of
 from tracejit.trace.guards.access_paths import ATTRIBUTE, OWN, AccessPath, PathStep
 from tracejit.trace.guards.guards import WithoutAttribute
 from tracejit.trace.guards.reads import is_foreign_module
-from tracejit.trace.reads.notes import MISSING, Notes, is_plain, is_users
+from tracejit.trace.reads.notes import MISSING, PYTHONS, Notes, is_plain, is_users
 from tracejit.trace.recording.mutable_attributes import WHOLE, Escaped, dict_of
 from tracejit.trace.tensor.tensor import TENSORS
 
@@ -110,7 +110,7 @@ class Attributes(Notes):
             if word in self.apart[id(o)]:
                 assert self.loan is not None
                 return self.loan.read(o, word)
-        if is_plain(kind):
+        if is_plain(kind) or kind in PYTHONS:
             return getattr(o, word)
         if kind is ModuleType:
             return self._of_module(o, word)

@@ -49,7 +49,6 @@ from tracejit.trace.guards.access_paths import (
     PathStep,
     name_in,
 )
-from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.guards.guards import Is, IsAlive, Unbound, is_empty
 from tracejit.trace.guards.reads import (
     TAKERS,
@@ -67,7 +66,7 @@ from tracejit.trace.reads.containers import (
 )
 from tracejit.trace.reads.frames import sees_frames
 from tracejit.trace.reads.fresh import is_new
-from tracejit.trace.reads.notes import MISSING, PLAIN_KINDS, is_plain, is_users
+from tracejit.trace.reads.notes import MISSING, NUMBERS_AND_TEXT, PLAIN_KINDS, is_plain, is_users
 from tracejit.trace.reads.writes import Writes
 from tracejit.trace.recording.active import OF_TRANSFORM, PARTS
 from tracejit.trace.recording.before import Before
@@ -182,7 +181,14 @@ class Calls(Writes):
     def instead(self, called: Any) -> Any:
         """The callable that records a function, class or method of a library; or that itself."""
         if not is_lasting(called):
-            return self.routes.route(called) or called
+            owner = type(getattr(called, "__self__", None))
+            key = (owner, called.__name__) if owner in NUMBERS_AND_TEXT else None
+            if key is None or key not in self.stands:  # what holds of one number holds of all
+                found = self.routes.route(called)
+                if key is None or found is not None:
+                    return found or called
+                self.stands[key] = None
+            return called
         found = self.stands.get(called)
         if found is None:
             found = self.stands[called] = self.routes.route(called) or called
@@ -556,7 +562,7 @@ class Calls(Writes):
     def _of_c(self, called: Any) -> Any:
         """A function of C, or a method of an object's."""
         owner = getattr(called, "__self__", None)
-        if type(owner) in TENSORS:
+        if type(owner) in TENSORS or type(owner) in NUMBERS_AND_TEXT:
             return self.handing(self.instead(called))
         if isinstance(owner, CONTAINERS):
             return functools.partial(self._container_method, called, owner, called.__name__)
@@ -622,12 +628,6 @@ class Calls(Writes):
         result = called(*args, **kwargs)
         is_of_read = is_read and type(result) in (*CONTAINERS, *VIEWS)
         return self.made(result) if is_of_read else result
-
-    def get_of_made(self, o: dict[Any, Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call the method `get` of a dict that the recording has made."""
-        if args and type(args[0]) in ATOMS:
-            return o.get(*args, **kwargs)
-        return self._container_method(o.get, o, "get", *args, **kwargs)
 
     def _pop(self, called: Any, o: Any, name: str, args: tuple[Any, ...]) -> Any:
         if self.contains(args[0], o):

@@ -32,6 +32,7 @@ from tracejit.trace.reads.notes import (
     ALL,
     MISSING,
     OF_THREADS,
+    PYTHONS,
     Identity,
     is_plain,
     is_users,
@@ -51,8 +52,6 @@ MEMBER = PathStep(
 KEYED = (dict, MappingProxyType)
 SETS = (set, frozenset)
 CONTAINERS = (list, tuple, deque, *KEYED, *SETS)
-PYTHONS = frozenset((list, tuple, dict))
-"""The containers whose methods are Python's own."""
 VIEWS: tuple[type, ...] = tuple(
     type(view)
     for of in (dict[Any, Any](), OrderedDict[Any, Any]())
@@ -116,7 +115,7 @@ class Containers(Attributes):
             return
         if id(o) in self.former and isinstance(o, KEYED):
             self.add(o, HasKeys(tuple(self.before(o))))
-        elif type(o) is not tuple:
+        elif type(o) is not tuple and not self.has_noted(o, Length):
             self.add(o, Length(len(self.before(o))))
 
     def hand(self, o: Any, mixed: bool = False, depth: int = 0) -> None:
@@ -272,7 +271,7 @@ class Containers(Attributes):
         self.note_key(key)
         is_own = self.is_own(o) or self.wrote(o, key)
         if key in o:
-            return o[key] if is_own else self.read(o, ITEM, key, o[key])
+            return o[key] if is_own else self._element(o, key)
         if not is_own:
             self.note(o, MEMBER, key, False)
         missing = self.special(o, "__missing__")
@@ -321,11 +320,26 @@ class Containers(Attributes):
             if self.wrote(o, place) or not 0 <= place < min(length, len(o)):
                 return o[key]
             return self.read(o, ITEM, place, o[key])
-        return self.read(o, ITEM, key, o[key])
+        return self._element(o, key)
+
+    def _element(self, o: Any, key: Any) -> Any:
+        """Read an element from outside, of which nothing more is to be noted then."""
+        value = o[key]
+        found = self.read(o, ITEM, key, value)
+        if found is value:
+            self._settle_item(o, key)
+        return found
+
+    def _settle_item(self, o: Any, key: Any) -> None:
+        is_pythons = type(o) in PYTHONS and type(key) in ATOMS
+        if is_pythons and id(o) not in self.former and id(o) not in self.paths:
+            self.settled_items.add((id(o), key))
 
     def contains(self, x: Any, o: Any, /) -> bool:
         """Ask `x in o`."""
         kind = type(o)
+        if kind in PYTHONS and type(x) in ATOMS and (id(o), x) in self.settled_items:
+            return x in o
         if is_plain(kind):
             self.hand(x, mixed=kind in TENSORS)
             return x in o
@@ -339,7 +353,11 @@ class Containers(Attributes):
         if is_keyed and not holds_recorded(x):
             self.note_key(x)
             found = x in o
-            return found if self.is_own(o) or self.wrote(o, x) else self.note(o, MEMBER, x, found)
+            if not self.is_own(o) and not self.wrote(o, x):
+                self.note(o, MEMBER, x, found)
+                if not found:
+                    self._settle_item(o, x)
+            return found
         if kind not in CONTAINERS and self.special(o, "__iter__") is not None:
             return any(e is x or bool(self.operate("eq", e, x)) for e in self.iterate(o, 1))
         return bool(self._by_c(operator.contains, o, x))

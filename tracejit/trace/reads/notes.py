@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.convert.operators import Place
+from tracejit.convert.operators import TYPES_OF_C, Place
 from tracejit.support.codes import is_made_of_another
 from tracejit.support.errors import TracejitError
 from tracejit.support.words import word_of
@@ -74,8 +74,12 @@ PLAIN_KINDS = {
     *ATOMS, *TENSORS, np.ufunc, np.dtype, BuiltinFunctionType, MethodWrapperType, CodeType, range,
     slice, object, type(...), type(NotImplemented), UnionType, inspect.Parameter,
 }  # fmt: skip
-
-
+NUMBERS_AND_TEXT = frozenset(ATOMS) - {type(None)}
+_PYTHONS_OWN = frozenset((*TYPES_OF_C, FunctionType, MethodType, ModuleType, type))
+_CHANGING = _PYTHONS_OWN - PLAIN_KINDS
+"""Classes of Python's whose objects are not plain."""
+PYTHONS = frozenset((list, tuple, dict))
+"""The containers whose methods are Python's own."""
 _MOST_STEPS = 16
 _SPACES = (type, ModuleType, dict)
 """Objects whose names are read by other ways, too."""
@@ -106,7 +110,8 @@ class Notes:
     `made` are the objects that it has made, and those that libraries have as constants. `arrays`
     are those from outside, `mixed` those that were operands of something recorded, which may take
     them anew at each call. Of attributes and names that are `settled`, by the id of the holder or
-    the code, nothing is left to note. `refused` says what was read that notes cannot tell; where no
+    the code, nothing is left to note, and nothing of `settled_items`, by the id of the container
+    and the key. `refused` says what was read that notes cannot tell; where no
     walk runs beside and the recording is `alone`, it ends there. `initial` learns how everything
     was that is about to be changed, `assigned` has the attributes that are assigned, with what they
     held. `moves` records a number that is another from call to call. `apart` are the attributes
@@ -145,6 +150,7 @@ class Notes:
         self.copies_tables = False
         self.goes_by_identity = False
         self.settled: set[tuple[int, str]] = set()
+        self.settled_items: set[tuple[int, Any]] = set()
         self.places: list[Place] = []
         self.names: set[str] = set()
         self.modules: set[str] = set()
@@ -155,6 +161,7 @@ class Notes:
     def unsettle(self) -> None:
         """Let all be noted again that is met."""
         self.settled.clear()
+        self.settled_items.clear()
         for place in self.places:
             place.forget()
         self.places.clear()
@@ -472,6 +479,8 @@ def is_plain(kind: type) -> bool:
     """Return whether objects of a class have nothing in them that changes."""
     if kind in PLAIN_KINDS:
         return True
+    if kind in _CHANGING:
+        return False
     is_recorded = hasattr(kind, "__tracejit_record__") or hasattr(kind, "__tracejit_sparse__")
     is_foreign_enum = issubclass(kind, Enum) and is_foreign_module(module_name(kind))
     if issubclass(kind, np.generic | np.dtype) or is_recorded or is_foreign_enum:
@@ -518,6 +527,8 @@ class Identity:
 def is_users(thing: Any) -> bool:
     """Return whether a class or function was written by the user, or in a library whose code is
     read."""
+    if type(thing) is type and thing in _PYTHONS_OWN:
+        return False
     return not is_foreign_module(module_name(thing))
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from tracejit.convert.operators import PLAIN, Operators, Place
 from tracejit.trace.convert.routes import FOLLOWING, observed
 from tracejit.trace.guards.exactness import ATOMS
-from tracejit.trace.reads.containers import PYTHONS, UNARY
-from tracejit.trace.reads.notes import PLAIN_KINDS
+from tracejit.trace.reads.containers import UNARY
+from tracejit.trace.reads.notes import PLAIN_KINDS, PYTHONS
 from tracejit.trace.reads.sides import Forking
 
 
@@ -95,11 +95,10 @@ def _method(o: Any, word: str, place: Place | None = None, /) -> Any:
     if reader is None:
         return getattr(o, word)
     kind = type(o)
-    if kind in _FREE and id(o) in reader.free:
-        if word in _FREE[kind]:
-            return getattr(o, word)
-        if word == "get":
-            return functools.partial(reader.get_of_made, o)
+    if kind is dict and word == "get":
+        return functools.partial(_get, reader, o)
+    if kind is list and word in _FREE and id(o) in reader.free:
+        return getattr(o, word)
     if (id(o), word) in reader.settled:
         found = getattr(o, word)
     else:
@@ -111,6 +110,13 @@ def _method(o: Any, word: str, place: Place | None = None, /) -> Any:
         if known is not None:
             return MethodType(known, found.__self__)
     return reader.call(found)
+
+
+def _get(reader: Any, o: dict[Any, Any], /, *args: Any, **kwargs: Any) -> Any:
+    if args and type(args[0]) in ATOMS:
+        if id(o) in reader.made_here or (id(o), args[0]) in reader.settled_items:
+            return o.get(*args, **kwargs)
+    return reader.call(o.get)(*args, **kwargs)
 
 
 def _branch(test: Any, where: int, number: int, /, *carried: Any) -> Any:
@@ -131,8 +137,9 @@ def _item(o: Any, key: Any, /) -> Any:
     reader: Any = FOLLOWING.observer
     if reader is None:
         return o[key]
-    if type(o) in PYTHONS and type(key) in ATOMS and id(o) in reader.made_here:
-        return o[key]
+    if type(o) in PYTHONS and type(key) in ATOMS:
+        if id(o) in reader.made_here or (id(o), key) in reader.settled_items:
+            return o[key]
     return reader.item(o, key)
 
 
@@ -154,11 +161,8 @@ def _truth(o: Any, is_kept: bool = False, /) -> Any:
     return o if type(o) in PLAIN_KINDS else _NOTING["truth"](o, is_kept)
 
 
-_FREE: dict[type, frozenset[str]] = {
-    list: frozenset(("append", "pop", "clear", "reverse")),
-    dict: frozenset[str](),
-}
-"""The methods of containers that note nothing of those that the function has made."""
+_FREE = frozenset(("append", "pop", "clear", "reverse"))
+"""The methods of lists that note nothing of those that the function has made."""
 _METHODS = {"enter": "context", "match": "operand"}
 _FAST: dict[str, Callable[..., Any]] = {
     "attribute": _attribute,

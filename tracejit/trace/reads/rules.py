@@ -22,10 +22,11 @@ from tracejit.trace.control_flow.elements import ITERATORS, WHOLE, Made, recorde
 from tracejit.trace.convert.numbers import added_up, is_pythons, python_number
 from tracejit.trace.convert.rules import RULES as RECORDED
 from tracejit.trace.guards.access_paths import ATTRIBUTE, PathStep
+from tracejit.trace.guards.exactness import ATOMS
 from tracejit.trace.reads.attributes import IN_CLASS, lookup
 from tracejit.trace.reads.calls import Calls
-from tracejit.trace.reads.containers import CONTAINERS, PYTHONS, holds_recorded
-from tracejit.trace.reads.notes import MISSING, is_plain, is_users
+from tracejit.trace.reads.containers import CONTAINERS, holds_recorded
+from tracejit.trace.reads.notes import MISSING, PYTHONS, is_plain, is_users
 from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.tensor.tensor import TENSORS, class_name
 
@@ -90,7 +91,9 @@ def _delattr(reads: Calls, o: Any, word: str, /) -> None:
 
 
 def _len(reads: Calls, o: Any, /) -> int:
-    if type(o) in PYTHONS and reads.is_made(o):
+    if type(o) in PYTHONS:
+        if not reads.is_made(o):
+            reads.note_length(o)
         return len(o)
     method = reads.special(o, "__len__")
     if method is not None:
@@ -109,6 +112,8 @@ def _len(reads: Calls, o: Any, /) -> int:
 
 
 def _isinstance(reads: Calls, o: Any, classes: Any, /) -> bool:
+    if type(o) in ATOMS and type(classes) is type:
+        return isinstance(o, classes)
     reads.note_type(o)
     return _asked(reads, isinstance, "__instancecheck__", o, classes)
 
@@ -216,6 +221,8 @@ def _by_method(builtin: Callable[..., Any], *words: str) -> Any:
     recorded = _recorded(builtin)
 
     def rule(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and type(args[0]) in ATOMS and not kwargs:
+            return builtin(args[0])
         for word in words if args else ():
             method = reads.special(args[0], word)
             if method is not None:
