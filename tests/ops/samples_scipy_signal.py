@@ -121,7 +121,7 @@ INTEGRATED = [
         )
         for k, y in (({}, normal(5)), ({}, normal(2, 5)), ({"axis": 0}, normal(5, 2)))
     ],
-    Sample("simpson_at", lambda y: integrate.simpson(y, PLACES[:4]), (normal(4),)),
+    Sample("simpson_at", lambda y: integrate.simpson(y, x=PLACES[:4]), (normal(4),)),
 ]
 
 

@@ -69,8 +69,8 @@ def _reduced(y: ArrayType, *x: ArrayType, axis: int = -1, **params: Any) -> Shap
 def _integral_dtype(count: int, ndim: int, *dtypes: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of an integral, for a number of samples as even or odd as `count`."""
     samples = np.ones((1,) * (ndim - 1) + (count,), dtypes[0])
-    places = [np.arange(count).astype(dtype) for dtype in dtypes[1:]]
-    return np.asarray(si.simpson(samples, *places)).dtype
+    places = {"x": np.arange(count).astype(dtype) for dtype in dtypes[1:]}
+    return np.asarray(si.simpson(samples, **places)).dtype
 
 
 def _integral_type(*types: ArrayType, **params: Any) -> ArrayType:
@@ -120,6 +120,7 @@ simpson_at: Op = linalg_op(
     si.simpson,
     name="simpson_at",
     operands=("y", "x"),
+    places="{0}, x={1}",
     keywords=("axis",),
     shape=_reduced,
     infer=_integral_type,
@@ -141,7 +142,7 @@ simpson_at: Op = linalg_op(
 def _simpson_call(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     keywords = {} if axis == -1 else {"axis": axis}
     if x is not None:
-        return simpson_at.record_call(y, x, **keywords)
+        return simpson_at.record_call(y, x=x, **keywords)
     return simpson.record_call(y, dx=dx, **keywords)
 
 
