@@ -22,7 +22,7 @@ from tracejit.convert.branches import with_branches
 from tracejit.convert.glue import Again, Dead, Handler, Release, Round, Unbind, Way
 from tracejit.convert.operators import Place
 from tracejit.convert.source import Source, codes_in
-from tracejit.convert.syntax import MARK, Operation, at, operation
+from tracejit.convert.syntax import MARK, Operation, at, children_of, operation
 
 SLICE = "slice"
 TYPE = "type"
@@ -471,9 +471,14 @@ def bound_names(node: Definition) -> frozenset[str]:
     found |= {one.arg for one in (arguments.vararg, arguments.kwarg) if one is not None}
     waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
     while waiting:
-        match waiting.pop():
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                found.add(name)
+        one = waiting.pop()
+        if type(one) not in _MAY_BIND:
+            waiting += children_of(one)
+            continue
+        match one:
+            case ast.Name(id=name, ctx=context):
+                if type(context) is not ast.Load:
+                    found.add(name)
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 found.update(names)
             case ast.comprehension(iter=iterable, ifs=tests):
@@ -490,13 +495,19 @@ def bound_names(node: Definition) -> frozenset[str]:
                 else:
                     waiting.append(inner.args)
             case other:
-                found.update(
-                    getattr(other, field)
-                    for field in ("name", "rest")
-                    if isinstance(getattr(other, field, None), str)
-                )
-                waiting += ast.iter_child_nodes(other)
+                name = getattr(other, "rest" if isinstance(other, ast.MatchMapping) else "name")
+                found.update(() if name is None else (name,))
+                waiting += children_of(other)
     return frozenset(found)
+
+
+_MAY_BIND = frozenset((
+    ast.Name, ast.Global, ast.Nonlocal, ast.comprehension, ast.Import, ast.ImportFrom, ast.Lambda,
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs,
+    ast.MatchStar, ast.MatchMapping,
+    *[getattr(ast, name) for name in ("TypeVar", "ParamSpec", "TypeVarTuple") if hasattr(ast, name)],
+))  # fmt: skip
+"""The classes of syntax that bind names, or have a scope of their own."""
 
 
 def _around(node: Any, part: Any, kind: str, index: int) -> tuple[Any, ...]:

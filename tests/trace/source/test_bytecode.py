@@ -12,7 +12,13 @@ import pytest
 
 from tracejit.trace.capture import type_questions
 from tracejit.trace.guards import reads
-from tracejit.trace.source.bytecode import instructions, named_as_before, old_name
+from tracejit.trace.source.bytecode import (
+    has_any,
+    instructions,
+    loaded_names,
+    named_as_before,
+    old_name,
+)
 
 
 def like_3_14(code: CodeType) -> Iterator[dis.Instruction]:
@@ -101,3 +107,17 @@ def test_bytecode_of_3_14_is_read_as_that_of_3_13(
 def test_the_samples_have_what_is_looked_for() -> None:
     if sys.version_info >= (3, 11):
         assert len(found_in(questions.__code__)[1]) == 3
+
+
+def test_names_are_found_without_instructions() -> None:
+    many = "".join(f"    g{i}(x.a{i})\n" for i in range(300))
+    text = f"def f(x):\n    global k\n    k = 1\n{many}    return [v for v in h(x)]\nf(y)\n"
+    waiting = [compile(text, "<text>", "exec")]
+    while waiting:
+        code = waiting.pop()
+        waiting += [one for one in code.co_consts if isinstance(one, CodeType)]
+        found = dis.get_instructions(code)
+        loaded = {one.argval for one in found if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+        assert loaded_names(code) == loaded
+        is_assigning = code.co_name == "f"
+        assert has_any(code, ("STORE_GLOBAL", "NO_SUCH_INSTRUCTION")) == is_assigning

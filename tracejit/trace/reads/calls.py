@@ -72,6 +72,7 @@ from tracejit.trace.recording.active import OF_TRANSFORM, PARTS
 from tracejit.trace.recording.before import Before
 from tracejit.trace.recording.mutable_attributes import dict_of
 from tracejit.trace.recording.record import note_draw
+from tracejit.trace.source.bytecode import has_any, loaded_names
 from tracejit.trace.structure.draws import is_random
 from tracejit.trace.structure.trees import flatten, is_named_tuple
 from tracejit.trace.tensor.tensor import TENSORS
@@ -106,6 +107,8 @@ class Names(NamedTuple):
     defines_classes: bool
 
 
+_BINDING = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF", "IMPORT_NAME",
+    "LOAD_BUILD_CLASS")  # fmt: skip
 _names: ByIdentity[CodeType, Names] = ByIdentity()
 
 
@@ -121,10 +124,9 @@ def _found_names(code: CodeType) -> Names:
     loaded, assigned, cells, imports = set[str](), set[str](), set[str](), list[Any]()
     defines = False
     level = 0
-    for one in dis.get_instructions(code):
+    loaded |= loaded_names(code)
+    for one in dis.get_instructions(code) if has_any(code, _BINDING) else ():
         match one.opname:
-            case "LOAD_GLOBAL" | "LOAD_NAME":
-                loaded.add(one.argval)
             case "STORE_GLOBAL" | "DELETE_GLOBAL":
                 assigned.add(one.argval)
             case "STORE_DEREF" | "DELETE_DEREF":
