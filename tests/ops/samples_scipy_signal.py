@@ -117,7 +117,10 @@ INTEGRATED = [
     ],
     *[
         Sample(
-            "simpson_at", lambda y, k=k: integrate.simpson(y, x=PLACES, **k), (y,), holomorphic=False
+            "simpson_at",
+            lambda y, k=k: integrate.simpson(y, x=PLACES, **k),
+            (y,),
+            holomorphic=False,
         )
         for k, y in (({}, normal(5)), ({}, normal(2, 5)), ({"axis": 0}, normal(5, 2)))
     ],

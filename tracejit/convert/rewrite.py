@@ -505,7 +505,7 @@ _MAY_BIND = frozenset((
     ast.Name, ast.Global, ast.Nonlocal, ast.comprehension, ast.Import, ast.ImportFrom, ast.Lambda,
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs,
     ast.MatchStar, ast.MatchMapping,
-    *[getattr(ast, name) for name in ("TypeVar", "ParamSpec", "TypeVarTuple") if hasattr(ast, name)],
+    *[vars(ast)[one] for one in ("TypeVar", "ParamSpec", "TypeVarTuple") if one in vars(ast)],
 ))  # fmt: skip
 """The classes of syntax that bind names, or have a scope of their own."""
 

@@ -69,8 +69,8 @@ def _reduced(y: ArrayType, *x: ArrayType, axis: int = -1, **params: Any) -> Shap
 def _integral_dtype(count: int, ndim: int, *dtypes: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of an integral, for a number of samples as even or odd as `count`."""
     samples = np.ones((1,) * (ndim - 1) + (count,), dtypes[0])
-    places = {"x": np.arange(count).astype(dtype) for dtype in dtypes[1:]}
-    return np.asarray(si.simpson(samples, **places)).dtype
+    places = np.arange(count).astype(dtypes[-1]) if len(dtypes) > 1 else None
+    return np.asarray(si.simpson(samples, x=places)).dtype
 
 
 def _integral_type(*types: ArrayType, **params: Any) -> ArrayType:
