@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import io
 import os
 import pkgutil
@@ -28,8 +29,9 @@ DAILY = "argparse ast dataclasses json.encoder statistics typing"
 LEAST = 0.99
 SKIPPED = ("idlelib", "lib2to3", "test", "tkinter", "turtle", "turtledemo", "antigravity", "this")
 CALLS = {"call": PLAIN.call, "site": PLAIN.site}
+WITHOUT_CELLS = inspect.CO_NOFREE
 SAME = (
-    "co_argcount", "co_filename", "co_firstlineno", "co_flags", "co_freevars",
+    "co_argcount", "co_filename", "co_firstlineno", "co_freevars",
     "co_kwonlyargcount", "co_name", "co_posonlyargcount", "co_qualname",
 )  # fmt: skip
 
@@ -102,6 +104,7 @@ def assert_same_shape(new: CodeType, old: CodeType) -> None:
             assert getattr(new, name) == getattr(old, name), (old, name)
     # A generator that is gone through at once is a loop, which needs no cells.
     assert {*new.co_cellvars} <= {*old.co_cellvars}, old
+    assert new.co_flags | WITHOUT_CELLS == old.co_flags | WITHOUT_CELLS, old
 
 
 def assert_found(counts: Counter[str]) -> None:
