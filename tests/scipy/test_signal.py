@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+
 import numpy as np
 import pytest
 import scipy.signal as ss
@@ -94,10 +97,23 @@ def test_filters_of_float32() -> None:
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("boundary", ["fill", "wrap", "symm"])
+@pytest.mark.parametrize("mode", ["full", "same"])
+def test_images_are_extended_beyond_their_edges(mode: str, boundary: str) -> None:
+    options = {"mode": mode, "boundary": boundary, "fillvalue": 2.5}
+    for name, shape in itertools.product(("convolve2d", "correlate2d"), ((3, 2), (7, 9))):
+        kernel = np.random.default_rng(0).normal(size=shape)
+
+        call = functools.partial(getattr(signal, name), **options)
+        image = np.random.default_rng(1).normal(size=(4, 3))
+        np.testing.assert_allclose(tj.function(call)(image, kernel), call(image, kernel), 1e-12)
+        tj.check_grads(call, (image, kernel), order=1)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x: signal.convolve2d(x[None], x[None], boundary="wrap"), "boundary"),
+        (lambda x: signal.convolve2d(x[None], x[None], boundary="edge"), "boundary='edge'"),
         (lambda x: signal.fftconvolve(x, x, axes=0), "axes"),
         (lambda x: signal.correlate(x[:2], x, mode="valid"), "larger than the first"),
         (lambda x: signal.convolve(x, x[None]), "same dimensionality"),

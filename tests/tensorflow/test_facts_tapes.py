@@ -756,7 +756,8 @@ def test_fact_96_shuffling_a_tensor_would_leave_the_tape_and_is_refused(mode: st
             y = rng.permutation(x)
         return t.gradient(y, x)
 
-    assert "np.asarray(x)" in refusal(TypeError, lambda: MODES[mode](program)(c([1.0, 2.0])))
+    words = "np.asarray(x)" if mode == "eager" else "drew random numbers from rng"
+    assert words in refusal(TypeError, lambda: MODES[mode](program)(c([1.0, 2.0])))
 
 
 def test_fact_96_a_permutation_by_index_has_a_gradient(run: Any) -> None:

@@ -14,11 +14,17 @@ import numpy as np
 import scipy.signal as ss
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.base.op import Op
+from tracejit.ops.base.creation import as_array
+from tracejit.ops.base.op import Op, answer
 from tracejit.ops.linalg.products import conj
 from tracejit.ops.scipy.base.calls import linalg_op
 
 _ALL = slice(None, None, -1)
+_EXTENSIONS: dict[str, Any] = {
+    "fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap",
+    "symm": "symmetric", "symmetric": "symmetric",
+}  # fmt: skip
+"""The mode of np.pad for each boundary."""
 
 
 def flipped(x: Any) -> Any:
@@ -72,7 +78,7 @@ def _turned(
     return convolve(whole, flipped(other), mode="valid")
 
 
-def _convolution(function: Any, keywords: tuple[str, ...] = ("mode",)) -> Op:
+def _convolution(function: Any, keywords: tuple[str, ...] = ("mode",), handles: bool = True) -> Op:
     """The op of a function that convolves."""
 
     def of(x: Any, y: Any, mode: str) -> Any:
@@ -90,6 +96,7 @@ def _convolution(function: Any, keywords: tuple[str, ...] = ("mode",)) -> Op:
         ),
         jvp="bilinear",
         module="signal",
+        handles=handles,
         cost=lambda a, b, **params: 2 * a.size * b.size,
     )
     return op
@@ -98,7 +105,7 @@ def _convolution(function: Any, keywords: tuple[str, ...] = ("mode",)) -> Op:
 convolve = _convolution(ss.convolve, ("mode", "method"))
 fftconvolve = _convolution(ss.fftconvolve)
 oaconvolve = _convolution(ss.oaconvolve)
-convolve2d = _convolution(ss.convolve2d)
+convolve2d = _convolution(ss.convolve2d, handles=False)
 
 
 def _correlation_shape(a: ArrayType, b: ArrayType, mode: str = "full", **params: Any) -> Shape:
@@ -108,7 +115,11 @@ def _correlation_shape(a: ArrayType, b: ArrayType, mode: str = "full", **params:
 
 
 def _correlation(
-    function: Any, convolution: Op, keywords: tuple[str, ...] = ("mode",), half: int = 0
+    function: Any,
+    convolution: Op,
+    keywords: tuple[str, ...] = ("mode",),
+    half: int = 0,
+    handles: bool = True,
 ) -> Op:
     """The op of a function that correlates: convolves with the second turned and conjugated.
 
@@ -133,9 +144,37 @@ def _correlation(
         vjp=(first, second),
         jvp="bilinear",
         module="signal",
+        handles=handles,
         cost=lambda a, b, **params: 2 * a.size * math.prod(b.shape),
     )
 
 
 correlate = _correlation(ss.correlate, convolve, ("mode", "method"))
-correlate2d = _correlation(ss.correlate2d, convolve2d, half=1)
+correlate2d = _correlation(ss.correlate2d, convolve2d, half=1, handles=False)
+
+
+def _of_images(function: Any, op: Op, half: int) -> None:
+    """Record a function of images, whose first one is extended beyond its edges before."""
+
+    def call(
+        in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
+    ) -> Any:
+        image, kernel = as_array(in1), as_array(in2)
+        is_plain = boundary in ("fill", "pad") and type(fillvalue) is int and fillvalue == 0
+        if not is_plain and mode in ("full", "same"):
+            if boundary not in _EXTENSIONS:
+                raise ValueError(f"boundary={boundary!r} is not one of {', '.join(_EXTENSIONS)}")
+            _check(image, kernel, mode)
+            after = [(m - 1 + half) // 2 if mode == "same" else m - 1 for m in kernel.shape]
+            whole = [m - 1 if mode == "same" else 2 * m - 2 for m in kernel.shape]
+            widths = [(both - end, end) for both, end in zip(whole, after, strict=True)]
+            options = {"constant_values": fillvalue} if _EXTENSIONS[boundary] == "constant" else {}
+            image, mode = np.pad(image, widths, _EXTENSIONS[boundary], **options), "valid"
+        operands, params = op.canonical(image, kernel, mode=mode)
+        return op(*operands, **params)
+
+    answer(function, call)
+
+
+_of_images(ss.convolve2d, convolve2d, 0)
+_of_images(ss.correlate2d, correlate2d, 1)

@@ -382,8 +382,10 @@ def _method(called: Any) -> Any:
         owner = called.__self__
         return method_of_array(called) if type(owner) is np.ndarray else of_ufunc(called)
     function = called.__func__
-    _load_rules(getattr(function, "__module__", None) or "")
-    found = RULES.get(function) if type(function) is FunctionType else None
+    module = getattr(function, "__module__", None) or ""
+    _load_rules(module)
+    is_known = type(function) is FunctionType or module.startswith("numpy.random")
+    found = RULES.get(function) if is_known else None
     if found is not None:
         return MethodType(found, called.__self__)
     return of_method(called)

@@ -33,6 +33,7 @@ RULES: dict[Any, Callable[..., Any]] = {}
 LATE = {
     "statistics": "tracejit.trace.convert.samples",
     "numpy.ma": "tracejit.trace.convert.masked",
+    "numpy.random": "tracejit.trace.convert.generators",
     "scipy.sparse": "tracejit.trace.convert.sparse",
 }
 """The modules of rules for packages that are imported when a function of theirs is called."""

@@ -35,7 +35,6 @@ from tracejit.convert.exclusions import is_never_converted
 from tracejit.convert.operators import Place, is_lasting
 from tracejit.support.codes import code_of, is_made_of_another
 from tracejit.support.memo import ByIdentity
-from tracejit.trace.convert.libraries import of_method
 from tracejit.trace.convert.routes import Routes, hands_over
 from tracejit.trace.convert.standard import by_type
 from tracejit.trace.guards.access_paths import (
@@ -463,7 +462,7 @@ class Calls(Writes):
         if type(bound.__func__) is not FunctionType:
             if is_random(bound.__self__):
                 note_draw()
-            found = of_method(bound)
+            found = self.routes.route(bound)
             if found is not None:
                 return self.handing(found, bound.__self__)
             return functools.partial(self.call(bound.__func__), bound.__self__)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -44,6 +44,8 @@ from tracejit.trace.source import places
 from tracejit.trace.source.instead import not_recorded
 
 DIFFERENTIABLE = {"normal": NORMAL, "uniform": UNIFORM}
+PICKING = frozenset(("choice", "permutation"))
+"""The methods that pick elements of an array, as they pick numbers below its length."""
 
 
 @cache
@@ -84,6 +86,8 @@ class RecordedGenerator:
             raise not_recorded(places.here(), f"Generator.{name}")
 
         def method(*args: Any, **kwargs: Any) -> Any:
+            if name in PICKING and may_be_differentiated(args[0] if args else None):
+                return picked(getattr(self, name), name, args, kwargs)
             op, operands, params = self._call(name, args, kwargs)
             drawn = op(*operands, **params)
             may_carry = drawn.type.is_inexact and any(map(may_be_differentiated, operands))
@@ -123,6 +127,14 @@ class RecordedGenerator:
 
 # Errors call it what the user passed.
 RecordedGenerator.__name__ = "Generator"
+
+
+def picked(draw: Callable[..., Any], name: str, args: Sequence[Any], kwargs: Any) -> Any:
+    """Elements of an array at the places that `draw` picks below its length, so with gradients."""
+    population, *rest = signature_of_draw(name).bind(*args, **kwargs).arguments.items()
+    options = dict(rest)
+    axis = options.pop("axis", 0)
+    return np.take(population[1], draw(np.shape(population[1])[axis], **options), axis)
 
 
 # What the arguments come to
