@@ -33,6 +33,7 @@ def explorer_fragment(title: str, stories: Sequence[Story], told: str = "") -> s
     """The newest of these kernels beside the user's code; `told` is said above it."""
     first, _, rest = told.partition("\n")
     parts = [f"<div class='tj cell kernel'>{_style()}<div class=told><b>{escaped(title)}</b>"]
+    first = first.removeprefix(title).strip()
     parts.append(f" {escaped(first)}" if first else "")
     if rest:
         lines = "<br>".join(escaped(line) for line in rest.split("\n"))

@@ -51,3 +51,24 @@ def test_what_numpy_says_is_wrong_is_said_of_the_users_line() -> None:
     assert "test_numpy_code.py" in str(caught.value)
     with pytest.raises(ShapeError, match=r"np\.fliplr.*: Input must be"):
         record(lambda x: np.fliplr(x[0]), X)
+
+
+def test_vectors_of_one_length_are_stacked() -> None:
+    """np.vstack and np.column_stack of vectors are np.stack, so rows of a loop are its stack."""
+    for join in (np.vstack, np.column_stack):
+        f = tj.function(lambda x, y, join=join: join([x, y, [1.0, 2.0]]))
+        x, y = np.array([3.0, 4.0]), np.array([5.0, 6.0])
+        np.testing.assert_array_equal(f(x, y), join([x, y, [1.0, 2.0]]))
+        assert "concatenate" not in f.source
+
+    def decay(y: Any) -> Any:
+        rows = [y]
+        for _ in range(20):
+            rows.append(0.9 * rows[-1])
+        return np.sum(np.vstack(rows) ** 2)
+
+    slope = tj.grad(decay)
+    np.testing.assert_allclose(
+        slope(np.ones(3)), 2.0 * np.sum(0.81 ** np.arange(21.0)) * np.ones(3)
+    )
+    assert slope.source.count("[None]") <= 2

@@ -71,6 +71,22 @@ REWRITTEN = {
         "y  f8[3] = subtract x z",
     ),
     "the conjugate of real numbers": ("x: f8[3]", "y  f8[3] = conjugate x", ""),
+    "the first power": ("x: f8[3]", "y  f8[3] = pow_to x  exponent=1", ""),
+    "the first power, by a ufunc": ("x: f8[3]", "y  f8[3] = power_to x  exponent=1", ""),
+    "minus a number below zero": ("x: f8[3]", "y  f8[3] = subtract x -0.5", "y  f8[3] = add x 0.5"),
+    "and true": ("x: b1[3]", "y  b1[3] = logical_and x True", ""),
+    "a choice that is always the first": ("x: f8[3]", "y  f8[3] = where True x 1.0", ""),
+    "a choice that is never the first": ("x: f8[3]", "y  f8[3] = where False 1.0 x", ""),
+    "a choice by what never holds": (
+        "x: f8[3], c: b1[3]",
+        "a  b1[3] = logical_and False c; y  f8[3] = where a 1.0 x",
+        "",
+    ),
+    "a choice by bits that are never set": (
+        "x: f8[3], c: b1[3]",
+        "a  b1[3] = bitwise_and False c; y  f8[3] = where a 1.0 x",
+        "",
+    ),
     "minus minus another": (
         "x: f8[3], z: f8[3]",
         "a  f8[3] = negative z; y  f8[3] = subtract x a",

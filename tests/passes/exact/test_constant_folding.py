@@ -16,7 +16,7 @@ GRID = "np.cos(np.arange(60.0)).reshape(20, 3)"
 PROGRAMS = {
     "a product with ones": (f"np.sum({GRID} @ x)", "c_1.T.dot(ones_20)"),
     "a product of two": (f"np.sum(({GRID} @ x) @ np.arange(20.0))", "c_3 = "),
-    "a sum at an index": (f"np.sum(x[np.arange(60) % 3] * {GRID}.ravel())", "c_3 = "),
+    "a sum at an index": (f"np.sum(x[np.arange(60) % 3] * {GRID}.ravel())", "c_2 = "),
     "a flat index": ("np.sum(np.outer(x, x)[np.arange(30) % 3] ** 2)", "+ arange_3).reshape(90)"),
 }
 

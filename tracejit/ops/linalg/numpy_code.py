@@ -113,8 +113,22 @@ def as_written(function: Any) -> Callable[..., Any] | None:
     return _on_tensors(written) if type(written) is FunctionType else None
 
 
+def _of_vectors(join: Callable[..., Any], axis: int) -> Callable[..., Any]:
+    """`join`, by np.stack for vectors of one length: the code is shorter, and loops are found."""
+
+    def call(tup: Any, **options: Any) -> Any:
+        arrays = [*map(as_array, tup)] if type(tup) in (list, tuple) else []
+        shapes = {np.shape(array) for array in arrays}
+        if len(shapes) == 1 and np.ndim(arrays[0]) == 1:
+            return np.stack(arrays, axis, **options)
+        return join(tup, **options)
+
+    return call
+
+
 for _function in _FUNCTIONS:
     if (_code := as_written(_function)) is not None:
-        composite(_function)(_code)
+        of_vectors = {np.vstack: 0, np.column_stack: 1}.get(_function)
+        composite(_function)(_code if of_vectors is None else _of_vectors(_code, of_vectors))
 if (row_stack := getattr(np, "row_stack", None)) is not None:  # until NumPy 2.5
     answer(row_stack, HANDLERS[np.vstack])

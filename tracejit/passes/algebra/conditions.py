@@ -91,6 +91,26 @@ def is_second(match: Match) -> bool:
     return bool(is_in_order and match["b"].type.dtype == match.result.type.dtype)
 
 
+def always(is_true: bool) -> Guard:
+    """A condition is known to have this outcome everywhere."""
+
+    def holds(match: Match) -> bool:
+        known = match["always"]
+        if not isinstance(known, Constant) or known.type.dtype.kind != "b" or not known.type.size:
+            return False
+        return bool(np.all(known.data if is_true else np.logical_not(known.data)))
+
+    return holds
+
+
+def is_negative_number(match: Match) -> bool:
+    """c is a finite number below zero, of the dtype of the result or a Python number."""
+    number, type = number_of(match["c"]), match["c"].type
+    is_alike = type.form == "weak" or type.dtype == match.result.type.dtype
+    return number is not None and -math.inf < number < 0.0 and is_alike
+
+
+OPPOSITE: Let = {"d": lambda match: match.graph.constant(-match["c"].data)}
 DTYPE: Let = {"dtype": lambda match: match.result.type.dtype}
 
 

@@ -284,3 +284,22 @@ def test_equal_arrays_are_one_constant_and_what_has_a_word_of_its_own_keeps_it()
     text = tj.function(twice, cache=False).kernel(np.ones(2)).source
     assert "\na = array([0.5, 0.25])\n" in text and "eye_2 = eye(2)" in text
     assert "unit" not in text.rpartition("# twice:2")[2].partition("\n")[2]
+
+
+def test_equal_arrays_of_functions_and_loops_have_one_name() -> None:
+    def orbit(r: Any, v: Any) -> Any:
+        a = -r / np.linalg.norm(r) ** 3
+        for _ in range(20):
+            r = r + 0.02 * (v + 0.01 * a)
+            a = -r / np.linalg.norm(r) ** 3
+        return np.sum(r)
+
+    text = tj.value_and_grad(orbit).kernel(np.ones(2), np.ones(2)).source
+    assert re.findall(r"^(\w+) = ones\(2\)$", text, re.MULTILINE) == ["ones_2"]
+
+
+def test_an_array_of_places_is_called_an_index() -> None:
+    text = (
+        tj.value_and_grad(lambda x: np.sum(x[np.array([0, 3, 1])] ** 2)).kernel(np.ones(4)).source
+    )
+    assert "x.take(index_1)" in text or "x[index_1]" in text

@@ -17,6 +17,7 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ops.elementwise.choices import where
+from tracejit.ops.indexing.indexing import take
 from tracejit.support.cost_model import costs
 from tracejit.targets.numpy.plan.plan import Plan
 
@@ -24,6 +25,8 @@ EXACT_INT = 2**24
 LARGEST = {2: 65504.0, 4: 3.4028234663852886e38, 8: sys.float_info.max}
 """The largest number of a floating dtype, by the bytes it takes."""
 LONGEST_NAME = 8
+MOST_COMPARED = 4096
+"""The most bytes of constants that have one name if they are equal."""
 
 
 class Constants:
@@ -43,12 +46,15 @@ class Constants:
         self._names: dict[tuple[Any, ...], str] = {}
         self._alike: dict[tuple[Any, ...], list[tuple[int, str]]] = {}
         self._places: dict[tuple[Node, int], str] = {}
+        self._equal: dict[tuple[Any, ...], str] = {}
+        self._indices: set[Value] = set()
         self._counts: dict[str, count[int]] = {}
         self._taken = {
             word for plan in plans for value in _values(plan) for word in (value.base, value.name)
         }.union(reserved)
         for plan in plans:
             nodes = [node for node in _in_order_of_text(plan) if _reads_constants(node)]
+            self._indices |= {value for node in nodes for value in _indices_of(node)}
             for value in (*(v for n in nodes for v in n.operands), *plan.results, *plan.kept):
                 if isinstance(value, Constant) and value.type.form == "array":
                     self._enter_array(value)
@@ -91,9 +97,12 @@ class Constants:
         elif is_table(data):
             base = f"places_{sizes}"
         else:
-            base = constant.label or "c"
-        constant.name = self._free(base, data.dtype)
-        self.arrays[constant.name] = constant
+            base = constant.label or ("index" if constant in self._indices else "c")
+        key = base, _identity(constant)
+        if key not in self._equal:
+            self._equal[key] = self._free(base, data.dtype)
+            self.arrays[self._equal[key]] = constant
+        constant.name = self._equal[key]
 
     def _enter_parts(self, constant: Constant) -> None:
         """Enter what a constant is computed from. Steps on the way have no name, unless they are
@@ -113,6 +122,9 @@ class Constants:
         seen: set[int] = set()
 
         def enter(constant: Constant) -> None:
+            named = self.arrays.get(constant.name)
+            if named is not None and _identity(named) == _identity(constant):
+                constant = named
             if id(constant) in seen:
                 return
             seen.add(id(constant))
@@ -151,9 +163,11 @@ class Constants:
         return found
 
     def _free(self, base: str, dtype: np.dtype[Any]) -> str:
-        """`base`, with the dtype or a number where it is taken; "c" always has a number, and what
-        NumPy has, too."""
-        names = [] if base == "c" or hasattr(np, base) else [base, f"{base}_{dtype.name}"]
+        """`base`, with the dtype or a number where it is taken; "c" and "index" always have a
+        number, and what NumPy has, too."""
+        names = (
+            [] if base in ("c", "index") or hasattr(np, base) else [base, f"{base}_{dtype.name}"]
+        )
         numbered = (f"{base}_{number}" for number in self._counts.setdefault(base, count(1)))
         return next(name for name in chain(names, numbered) if not self._is_taken(name))
 
@@ -271,6 +285,20 @@ def _is_small(node: Node) -> bool:
     types = [value.type for value in (*node.operands, *node.results) if value.type.shape]
     most = costs().named_number_elements
     return bool(types) and all(type.estimated_size < most for type in types)
+
+
+def _identity(constant: Constant) -> tuple[Any, ...]:
+    """The contents of a small constant that is given, not computed; another is itself alone."""
+    is_array = constant.type.form == "array" and constant.made is None
+    if not is_array or constant.data.nbytes > MOST_COMPARED:
+        return (id(constant),)
+    return constant.type, constant.data.tobytes()
+
+
+def _indices_of(node: Node) -> Iterator[Value]:
+    """The arrays of integers that a node reads elements at."""
+    if node.op is take or "index" in node.params:
+        yield from (value for value in node.operands[1:] if value.type.dtype.kind in "iu")
 
 
 def _reads_constants(node: Node) -> bool:
