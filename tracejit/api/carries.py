@@ -1,4 +1,4 @@
-"""Carries of loops: what each step takes from the one before, leaf by leaf.
+"""Carries of loops: the values that each step takes from the step before, leaf by leaf.
 
 The carry keeps its containers, shapes and dtypes from step to step. A Python number in the initial
 value takes the type that the body gives it.

@@ -1,5 +1,5 @@
 """Sparse Jacobians: the directions of a colouring in one batched pass, and the entries of the
-pattern taken out of what it gives."""
+pattern in its result."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Transforms in forward and reverse mode: jvp, linearize, vjp and hvp.
 
-Each transform is an ordinary function of Tensors, run while a function is recorded: what it returns
-is a `Function`, which records, compiles and keeps kernels as any other.
+Each transform is an ordinary function of Tensors that runs while a function is recorded. It returns
+a `Function`, which records, compiles and keeps kernels like any other.
 """
 
 from __future__ import annotations

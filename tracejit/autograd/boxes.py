@@ -1,4 +1,4 @@
-"""Boxes: what autograd puts around values that it follows, which are Tensors here."""
+"""Boxes: autograd's wrappers of values that it follows. Here they are Tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The containers of autograd.builtins: Python's own, which tracejit follows as they are."""
+"""The containers of autograd.builtins: Python's own, which tracejit follows."""
 
 from builtins import dict as dict
 from builtins import isinstance as isinstance

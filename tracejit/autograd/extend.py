@@ -1,4 +1,4 @@
-"""Operations of one's own, with autograd's form of a rule: one function for each argument.
+"""Operations of the user, with autograd's form of a rule: one function for each argument.
 
 A rule gets the result, then the arguments of the call; for `defvjp` it returns the function that
 maps the cotangent of the result to that of its argument, for `defjvp` it gets the tangent first and

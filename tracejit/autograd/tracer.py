@@ -1,4 +1,4 @@
-"""Names of autograd.tracer: the boxes around what is differentiated, and the values in them."""
+"""Names of autograd.tracer: the boxes around differentiated values, and the values in them."""
 
 from tracejit.autograd.boxes import Box as Box
 from tracejit.autograd.boxes import getval as getval

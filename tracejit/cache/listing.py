@@ -1,4 +1,4 @@
-"""The cache as its user sees it: where it is, what is in it, and how to make it smaller.
+"""The cache as its user sees it: its folder, its kernels, and functions that make it smaller.
 
 >>> import tracejit as tj
 >>> sum(entry.bytes for entry in tj.cache.entries()) <= 10**9

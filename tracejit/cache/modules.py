@@ -1,4 +1,4 @@
-"""Modules made of kernel text: what is read and verified in memory is what runs.
+"""Modules made of kernel text: the bytes that are verified in memory are the ones that run.
 
 A text names its constants by the path of a file, so that it runs without tracejit. Here that path
 stands for the bytes that were verified: nothing is read twice, and no file is written to read them.

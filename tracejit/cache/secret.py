@@ -1,4 +1,4 @@
-"""The secret of a cache: what tells kernels that this user's tracejit wrote from all others.
+"""The secret of a cache, which proves that this user's tracejit wrote a kernel.
 
 64 hex digits in a file that nobody else may read, made by the first process that writes a kernel,
 at once and never twice: of two that make one at the same time, both use the one that stands. A

@@ -1,8 +1,8 @@
-"""Kernels that travel: saved where the user says, sent by pickle, loaded again.
+"""Kernels that travel: saved at a path of the user, sent by pickle, and loaded again.
 
-They carry the seal alone, which anybody can compute: it finds what was damaged or edited by
-mistake, and says nothing about who wrote the file. Loading one runs it, as importing any module
-does, so a file must be one that only this user, or root, can have put there.
+They carry only the seal, which anybody can compute. It finds damage and edits, and says nothing
+about who wrote the file. Loading one runs it, as importing any module does, so a file must be one
+that only this user, or root, can have put there.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Arguments for a kernel, made from its SIGNATURE: random arrays on which it answers finite
-numbers."""
+"""Arguments for a kernel, made from its SIGNATURE: random arrays with finite results."""
 
 from __future__ import annotations
 

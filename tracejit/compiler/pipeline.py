@@ -1,5 +1,5 @@
-"""The pipeline: from a recorded graph to the text of a module. Every stage stands in `generate`,
-in its order."""
+"""The pipeline: from a recorded graph to the text of a module. `generate` has all stages, in their
+order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Statements `if` and `for`, rewritten so that both sides of the one can run, one after the other,
-and one step of the other for all, in the user's frame.
+"""Rewriting of `if` and `for`: both sides of an `if` can run, one after the other, and one step of
+a `for` can run for all, in the user's frame.
 
 `if test: A else: B`, which assign `x`, becomes
 

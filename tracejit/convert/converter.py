@@ -1,6 +1,6 @@
-"""Converted functions: what is called in place of what the user's code calls.
+"""Converted functions, which are called in place of the user's functions.
 
-A `Converter` answers, for anything callable, what does the same through its operators: a function
+For any callable, a `Converter` returns one that does the same through its operators: a function
 over the same globals, defaults and cells, a bound method of it, a partial of it. It answers the
 very callable where there is nothing to convert: C code, classes, libraries, what was excluded.
 

@@ -1,8 +1,8 @@
-"""Functions that are never converted: what users exclude, and the libraries that run as they are.
+"""Functions that are never converted: those that users exclude, and some libraries.
 
-The standard library and NumPy's own Python never see anything but what the operators give them, so
-there is nothing in them to convert. A user excludes a function, a class or a module by `as_is`, and
-packages by the setting of this name.
+The standard library and NumPy's own Python get only values from the operators, so there is nothing
+in them to convert. A user excludes a function, a class or a module by `as_is`, and packages by the
+setting of this name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Syntax that stands between the user's statements in converted code, and asks forks and loops.
+"""Syntax between the user's statements in converted code, which asks forks and loops.
 
-It has no place in a file, so debuggers, coverage and tracebacks see the user's statements alone;
+It has no place in a file, so debuggers, coverage and tracebacks see only the user's statements;
 what calls something of a fork's has the place of the user's test.
 """
 

@@ -1,4 +1,4 @@
-"""Statements in which a choice is a statement of its own, and no side of one ends early.
+"""Lowering: make each choice a separate statement, and let no side end early.
 
 `x = a if test else b` becomes an `if`; `and`, `or`, `not` and chains in a test are asked part by
 part. What follows `continue` or `return` at the end of a side moves into the other side. A loop

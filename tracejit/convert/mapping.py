@@ -1,4 +1,4 @@
-"""The second line: code without usable source, run with globals, builtins and cells of ours.
+"""The fallback for code without usable source: run it with other globals, builtins and cells.
 
 A function of the shell, of `exec` or of a `.pyc` file, or one whose file was edited, runs its own
 code object; but what it reads under a name goes through `see(code, name, value)`, which answers

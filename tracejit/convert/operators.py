@@ -1,7 +1,7 @@
-"""The operators that stand in converted code for calls and reads.
+"""The operators that converted code has in place of calls and reads.
 
-An operator that is None leaves what it stands for as it is written, so `Operators(call=...)` has
-calls alone rewritten, and `Operators()` nothing. There are four kinds:
+An operator that is None leaves its syntax unchanged, so `Operators(call=...)` rewrites only calls,
+and `Operators()` nothing. There are four kinds:
 
 - Those that **answer** do the operation: `attribute(o, "w")` stands for `o.w`. What they raise, the
   user's code raises; so does what they note before they raise. They are called with positions only.

@@ -1,4 +1,4 @@
-"""Syntax that stands in converted code for operators, and the places of what is added."""
+"""Syntax for operators in converted code, and the places of the added nodes."""
 
 from __future__ import annotations
 

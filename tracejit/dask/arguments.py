@@ -1,5 +1,4 @@
-"""Dask arrays among the arguments of a call: along which axis they are split, and into which
-blocks."""
+"""Dask arrays among the arguments of a call: the axis that they are split along, and blocks."""
 
 from __future__ import annotations
 

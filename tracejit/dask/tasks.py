@@ -1,4 +1,4 @@
-"""Tasks: what workers run.
+"""Tasks, which workers run.
 
 A `StageTask` travels as the text of its kernel, sealed; a worker checks the seal and imports the
 text once in a process. Its blocks are checked, too: Dask knows of them only what it was told.

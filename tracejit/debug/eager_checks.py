@@ -1,4 +1,4 @@
-"""Checks of eager operations: those of tapes, each computed when it is met."""
+"""Checks of eager operations under tapes, at the time when each is computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instrumented code: a generated module compiled once more, with calls around what it computes.
+"""Instrumented code: a generated module compiled once more, with calls around its operations.
 
 The text of a module is parsed, its functions are rewritten, and the result is compiled under the
 same file name with the same lines: tracebacks and debuggers show the module as it was written. A

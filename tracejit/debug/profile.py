@@ -1,4 +1,4 @@
-"""Profile: what each line of a kernel takes, as records and as a table."""
+"""Profile: the time and memory of each line of a kernel, as records and as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watch: what checked kernels call, and the error at the first value that is not finite.
+"""Watch: the calls in checked kernels, and the error at the first value that is not finite.
 
 An event is an operation whose operands are finite and whose result is not, or whose operands hold
 no nan and whose result does (inf - inf). What is computed from an event is none, nor is anything

@@ -1,1 +1,1 @@
-"""Differentiation under tapes: what an eager program computed, and its gradients."""
+"""Differentiation under tapes: the operations of an eager program, and their gradients."""

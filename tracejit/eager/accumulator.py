@@ -1,4 +1,4 @@
-"""ForwardAccumulator: a window onto what is computed, and the derivatives of it along tangents."""
+"""ForwardAccumulator: a window of recorded operations, and their derivatives along tangents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GradientTape: a window onto what is computed, and the gradients of what it saw."""
+"""GradientTape: a window of recorded operations, and their gradients."""
 
 from __future__ import annotations
 

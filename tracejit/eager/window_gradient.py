@@ -1,4 +1,4 @@
-"""The gradient of what an eager tape holds, compiled once per structure.
+"""The gradient of the operations on an eager tape, compiled once per structure.
 
 The structure of a window (operations, lines, parameters, types, how they hang together), with the
 places of targets and sources in it, is the key of a kernel that computes the gradients from the

@@ -1,7 +1,7 @@
 """The drawing of a graph as SVG: a box a node, the body of a loop or condition inside its box.
 
-A graph of many nodes is drawn by statements instead: a box stands for all nodes of one statement
-that follow each other. What is left out of a drawing is said beside it.
+A graph of many nodes is drawn by statements instead: a box is for all consecutive nodes of one
+statement. What is left out of a drawing is said beside it.
 """
 
 from __future__ import annotations

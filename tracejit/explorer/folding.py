@@ -1,7 +1,6 @@
-"""Folding: in a function whose loops are written out, one step of each is shown, and the others
-are folded away behind it.
+"""Folding: of a loop that is written out, one step is shown and the rest is folded.
 
-A step is told by the shape of its lines: what is left of them without numbers and the numbers in
+Steps are found by the shape of their lines: the text without numbers and without the numbers in
 names. Where the same shapes follow each other again and again, those are the steps of a loop.
 """
 

@@ -1,7 +1,7 @@
-"""Guard costs: what the guards of a kernel test at each call, and how long that takes.
+"""Guard costs: the tests that the guards of a kernel make at each call, and their time.
 
-Tests of arguments are run on arrays that stand in for them: of their shape and dtype, and of the
-memory of one element. What a function reads besides its arguments is tested as it is now.
+Tests of arguments run on arrays of the same shape and dtype that take the memory of one element.
+What a function reads besides its arguments is tested as it is now.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Story: a kernel with all that a page tells of it."""
+"""Story: a kernel with everything that a page shows of it."""
 
 from __future__ import annotations
 

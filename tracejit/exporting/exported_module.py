@@ -1,5 +1,5 @@
-"""The text of an exported module: that of its kernel, with the checked call at the end, the imports
-of both at the head, and what a user has to know of it in the docstring."""
+"""The text of an exported module: the kernel, the checked call at the end, the imports of both at
+the head, and a docstring for its user."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The parameters of a checked call: those of the user's function, without those that are part of
-the module and cannot be compared with an argument."""
+"""The parameters of a checked call: the parameters of the user's function, without the ones that
+are part of the module and cannot be compared with an argument."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Rehearsal of an exported module: before its files are put in place it is run, in a namespace of
-its own, and called once.
+"""Rehearsal of an exported module: it is run and called once before its files are put in place.
 
-Its `call` has to hand the kernel what a call of the function does, and to build the same result of
-what the kernel answers. The kernel itself is called once for both.
+Its `call` must pass the same arguments to the kernel as a call of the function, and build the same
+result from the kernel's results. The kernel itself is called once for both.
 """
 
 from __future__ import annotations

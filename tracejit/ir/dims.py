@@ -1,6 +1,6 @@
 """Dim: a size that is not known before the call, a polynomial in symbols with integer factors.
 
-It is no int, so that nothing reads its number unnoticed. Arithmetic with ints and other Dims gives
+It is not an int, so nothing reads its number unnoticed. Arithmetic with ints and other Dims gives
 Dims; what else is asked of it, its `sizes` answer (`ir/sizes.py`), which note it. What leaves the
 sizes, a quotient or an array times it, is recorded as what happens to a Python int.
 """

@@ -1,12 +1,12 @@
 """Sizes that are not known before the call: polynomials in symbols, and the conditions recorded on
 them.
 
-A `Dim` stands in a shape where a recording keeps a dimension free. It is no int, so that nothing
-reads its number unnoticed: arithmetic with ints and other Dims gives Dims, equal polynomials are
-equal, and every other question (`==`, `<`, a number for `range`) is answered by the number of the
-call that is being recorded and noted in its `Sizes`, as something that must hold wherever the
-recording is used again. A free dimension is 2 at least, so most questions about 0 and 1, which
-broadcasting asks, are answered by that alone.
+A shape has a `Dim` for a dimension that a recording keeps free. It is no int, so that nothing reads
+its number unnoticed: arithmetic with ints and other Dims gives Dims, equal polynomials are equal,
+and every other question (`==`, `<`, a number for `range`) is answered by the number of the call
+that is being recorded and noted in its `Sizes`, as something that must hold wherever the recording
+is used again. A free dimension is 2 at least, so most questions about 0 and 1, which broadcasting
+asks, are answered by that alone.
 
 What pins a symbol down, or makes two of them one, is carried through the whole recording: it is as
 if the symbol had never been there.

@@ -1,8 +1,8 @@
 """Sizes that differ from step to step of a loop: `a[:k]` has k elements in step k.
 
-In the body of such a loop they stand in types and parameters as Dims over one symbol, which is the
-number of the step, between bounds that are known. So each question about them has an answer that
-is the same for all steps, or it raises NotForAllSteps: then the loop is written out.
+In the body of such a loop, types and parameters have Dims over one symbol: the number of the step,
+between known bounds. So each question about them has an answer that is the same for all steps, or
+it raises NotForAllSteps: then the loop is written out.
 
 A size may be 0 or 1 in a step, but counts as any other: nothing is broadcast along an axis that has
 other sizes in most steps, as that is an error in these.

@@ -1,6 +1,6 @@
 """The number of threads that NumPy's BLAS uses while kernels that ask for one thread run.
 
-After a product on several threads those of OpenBLAS spin for 100 ms, and take the processors from
+After a product on several threads, OpenBLAS's threads spin for 100 ms, and take the processors from
 the threads of `tracejit.runtime.workers`. The number belongs to the whole process: the first call
 that is in sets it to one, the last that is out puts back what there was. Of other BLAS, and of an
 OpenBLAS built on OpenMP, where the number belongs to a thread, nothing is changed.

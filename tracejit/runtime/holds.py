@@ -1,6 +1,6 @@
 """Holds: objects that run a function when they are released, by whatever means.
 
-A `with` or `finally` that undoes what was done can itself be interrupted: by a signal handler that
+A `with` or `finally` that restores a state can itself be interrupted: by a signal handler that
 raises, or by MemoryError, between any two instructions. A hold cannot. What is to be done stands in
 it, and when the last reference to it goes Python's C code does it, between two instructions.
 

@@ -1,7 +1,7 @@
 """Single flight: of the threads that make the same call at once, one records it.
 
-Another that makes the same call meanwhile does not wait for it, but makes this one call without a
-kernel: so no thread can wait for a thread that waits for it, whatever the user's code does while it
+Another thread that makes the same call at that time does not wait. It makes this one call without a
+kernel, so no thread can wait for a thread that waits for it, whatever the user's code does while it
 is recorded. A thread's own flights do not stand in its way. In a forked child the other threads are
 gone, and their flights with them.
 """

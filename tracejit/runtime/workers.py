@@ -1,7 +1,7 @@
 """Worker threads that share the tiles of one kernel: they replace `in_turn` of a generated module.
 
-A module with tiles calls `in_turn(tile, rows, step, *arrays)`, a plain loop of its own that answers
-what tile(start, stop, *arrays) answers for each `step` rows, in order. A kernel that may use
+A module with tiles calls `in_turn(tile, rows, step, *arrays)`, a plain loop of its own that returns
+the results of tile(start, stop, *arrays) for each `step` rows, in order. A kernel that may use
 threads has another one in its place. The tiles lie in a row: the caller takes them from its front,
 the workers from its back, until none is left. Each tile is computed once, by the same statements,
 and stands in its own place in the answer, so the bits do not depend on who took it.

@@ -1,4 +1,4 @@
-"""scipy.interpolate, recordable: interpolators hold what is recorded.
+"""scipy.interpolate, recordable: interpolators hold recorded arrays.
 
 >>> import numpy as np
 >>> import tracejit as tj

@@ -1,6 +1,6 @@
 """scipy.stats, recordable: distributions, frozen ones too, and a few statistics.
 
-Recorded values are those of formulas, SciPy's to 1e-12 of their size.
+Recorded values come from formulas, and agree with SciPy's to 1e-12 of their size.
 
 >>> import tracejit as tj
 >>> from tracejit.scipy import stats

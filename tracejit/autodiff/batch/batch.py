@@ -1,4 +1,4 @@
-"""Batching: `Batch` records for a whole batch what was recorded for one of its elements.
+"""Batching: `Batch` turns a recording for one element into a recording for a whole batch.
 
 The function runs on placeholders, of the types of one element. What it has recorded is then walked
 in program order, and each op's `batch` says how it is applied to values that have the batch as

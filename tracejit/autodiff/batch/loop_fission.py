@@ -1,4 +1,4 @@
-"""Loop fission: compute what no step hands on to the next one for all steps at once.
+"""Loop fission: compute values that no later step needs for all steps at once.
 
 `u @ x` in a loop over the rows of `xs` is `xs @ u.T` before the loop; a row that is only stacked,
 such as `xs_bar[t] = u.T @ h_bar`, is `h_bar_all @ u` after it; and what steps only add up is the

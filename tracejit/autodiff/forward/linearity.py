@@ -1,5 +1,5 @@
 """Linear maps in a recording: `LinearMap(recording, ys, xs, nodes)` proves that the ys are linear
-in the xs, and transposes.
+in the xs, and transposes the map.
 
 The gradient rule of a custom function takes the cotangents of its results to those of its inputs.
 Forward mode needs it the other way round, and only a linear map has a transpose. What proves that

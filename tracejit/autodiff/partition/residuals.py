@@ -1,8 +1,8 @@
-"""Rematerialisation: choose the residuals, and what backward computes again from them.
+"""Rematerialisation: choose the residuals, and the values that backward computes again.
 
-What backward reads of forward is kept or computed again from what is kept; the cheapest choice is a
-cut (`support/minimum_cut.py`). A node is on the sink's side where it is computed again, a value
-where it is there in backward:
+Backward reads some values of forward. Each is kept, or computed again from kept values. The
+cheapest choice is a minimum cut (`support/minimum_cut.py`). A node is on the sink's side where it
+is computed again, a value where it is there in backward:
 
     source -> node     what it costs to compute the node again; UNCUT where it may not be
     node   -> value    what it costs to keep a result of it

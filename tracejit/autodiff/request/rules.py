@@ -1,4 +1,4 @@
-"""Custom gradient rules: their arguments, and their answers checked against the inputs."""
+"""Custom gradient rules: their arguments, and checks of the gradients that they return."""
 
 from __future__ import annotations
 

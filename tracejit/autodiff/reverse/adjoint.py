@@ -1,6 +1,6 @@
 """The reverse pass: `gradients(ys, xs)` appends adjoint nodes to the graph being recorded.
 
-Each op's rule runs on Tensors of the same recording, so an adjoint is made of ordinary nodes and
+Each op's rule runs on Tensors of the same recording, so an adjoint consists of ordinary nodes and
 can be differentiated again. Everything that is common to all ops happens here and only here:
 
 - cotangents are summed over broadcast axes and cast to the operand's dtype and form (`fit`);

@@ -1,4 +1,4 @@
-"""Fitting of derivatives: the form of a gradient or tangent is that of its source; a cotangent is
+"""Fitting of derivatives: a gradient or tangent gets the form of its source, and a cotangent is
 summed over the axes that broadcasting added."""
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Sparse Jacobians: which elements depend on which, and how few directions show all of them."""
+"""Sparse Jacobians: the pattern of dependencies, and the fewest directions that show all of it."""

@@ -1,8 +1,8 @@
-"""Colouring: the columns, or the rows, of a pattern in groups of which one direction shows all.
+"""Colouring: group the columns, or the rows, of a pattern so that one direction shows a group.
 
-Columns of one colour have no row in common, so that the product with their sum has each of their
-entries in a row of its own. Of a symmetric matrix a star colouring takes fewer colours: an entry is
-to be found in its column or in its row.
+Columns of one colour share no row, so the product with their sum has each of their entries in a
+separate row. Of a symmetric matrix a star colouring takes fewer colours: an entry is to be found in
+its column or in its row.
 
 Both go through the entries once, column by column, with the colours of a row as the bits of an
 integer. Where colours that repeat from column to column do, these are taken: a band has as many as

@@ -1,5 +1,4 @@
-"""Dependencies: which elements of results depend on which elements of a source, by walking through
-recorded nodes.
+"""Dependencies: find which elements of results depend on which elements of a source.
 
 A pattern is a matrix of truth values in rows, with a row for each element of a value and a column
 for each of the source. What is not known makes a pattern larger, never smaller. A condition has the

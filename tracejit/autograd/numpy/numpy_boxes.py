@@ -1,4 +1,5 @@
-"""ArrayBox: autograd's name for what is followed. `isinstance(x, ArrayBox)` is true of a Tensor."""
+"""ArrayBox: autograd's name for the values that it follows. `isinstance(x, ArrayBox)` is true of a
+Tensor."""
 
 from tracejit.autograd.boxes import Box as ArrayBox
 

@@ -1,9 +1,9 @@
-"""Loops that are one: those with the same body on the same operands, and those that extend it.
+"""Merging of loops with the same body on the same operands, and of loops that extend another.
 
-What the derivative of a loop reads of it is recorded as another loop, with the same body, which
-stacks more. A function that is called twice is recorded twice. Such loops become one, which returns
-all that any of them does. Loops with an effect are one only where one extends the other, and loops
-of different recompute regions stay apart.
+A derivative records the values that it reads of a loop as another loop, with the same body, which
+stacks more values. A function that is called twice is recorded twice. Such loops become one, which
+returns all that any of them does. Loops with an effect are one only where one extends the other,
+and loops of different recompute regions stay apart.
 """
 
 from __future__ import annotations

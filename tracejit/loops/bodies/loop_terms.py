@@ -1,4 +1,4 @@
-"""Terms that the steps of a loop add to a sum, and the factors of which they are products."""
+"""Terms that the steps of a loop add to a sum, and the factors of these products."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 '''Updates in place: steps of loops that add to a part of an array, or replace a part, in the array
-that they are handed.
+that they get.
 
 A step owns the carried arrays that it updates, so that an update touches no more than the part:
 

@@ -1,5 +1,5 @@
-"""Loops and conditions: what is the same at each step is computed before the loop, and loops with
-one body are one. `loops/bodies/prune.py` drops what they need not compute.
+"""Loops and conditions: values that are the same at each step are computed before the loop, and
+loops with the same body are merged. `loops/bodies/prune.py` drops values that are not needed.
 
 `hoist_invariants` computes before the loop what depends on invariants alone. Nothing leaves the
 side of a condition: it may raise, or be expensive. `in_bodies` applies a pass to the bodies. Both

@@ -1,4 +1,4 @@
-"""Pruning of loops and conditions: what they need not compute, carry, stack or read is dropped.
+"""Pruning of loops and conditions: drop values that they need not compute, carry, stack or read.
 
 `prune_bodies` drops results that nothing reads with all that only they need, takes a carried value
 that never changes for an invariant, puts constants in the place of inputs, and the side that is

@@ -1,1 +1,1 @@
-"""The record of an operation, and the parts that every record is made of."""
+"""The record of an operation, and the parts that all records share."""

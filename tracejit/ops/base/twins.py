@@ -1,4 +1,4 @@
-"""Twins: objects that stand for those of SciPy's classes while something in them is recorded.
+"""Twins: objects used in place of SciPy's objects while something in them is recorded.
 
 A twin is a dataclass of the arrays that an object of SciPy's holds, with the methods that are
 recorded, written in NumPy. It is a container like any other: it may be an argument, a result, or

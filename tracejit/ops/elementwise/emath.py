@@ -1,4 +1,4 @@
-"""np.emath: functions that answer complex numbers where real ones are out of their domain.
+"""np.emath: functions that return complex numbers if real ones are outside of their domain.
 
 The first is recorded, the second refused.
 """

@@ -1,8 +1,8 @@
 """Products with sparse matrices of SciPy's: `S @ x`, `x @ S`, and with `S.T`.
 
-The matrix is the first operand, a handle: an argument of the kernel that is no array but SciPy's
-object, whose numbers are read at each call. It has no derivative; the product is linear in the
-other operand, and its adjoint is the product with the transpose.
+The matrix is the first operand, a handle: an argument of the kernel that is SciPy's object, not an
+array. Its numbers are read at each call. It has no derivative; the product is linear in the other
+operand, and its adjoint is the product with the transpose.
 """
 
 from __future__ import annotations

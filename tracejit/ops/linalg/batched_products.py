@@ -1,7 +1,7 @@
 """Batching of products: of vectors and matrices, of stacks, and of filters with signals.
 
-What is the same for all elements stays one matrix: a batch of vectors and a matrix are one product
-of two matrices. The rules are plain NumPy.
+A matrix that is the same for all elements stays one matrix: a batch of vectors and a matrix are one
+product of two matrices. The rules are plain NumPy.
 """
 
 from __future__ import annotations

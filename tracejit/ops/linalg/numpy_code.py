@@ -1,10 +1,9 @@
 """Composites in NumPy's own words: functions that NumPy writes in Python by calling others.
 
-The code that is installed runs on Tensors as it stands, so values, and what is checked in which
-order and said of it, are NumPy's. Only `np.asarray` and its kin, which would ask a Tensor for its
-numbers, are replaced. A function belongs here if it slices, reshapes and calls what is recorded,
-and neither writes in place nor asks for numbers. One that a version of NumPy does not write in
-Python is not recorded there.
+The installed code runs on Tensors, so its values, checks and messages are NumPy's. Only
+`np.asarray` and its kin, which would ask a Tensor for its numbers, are replaced. A function belongs
+here if it slices, reshapes and calls what is recorded, and neither writes in place nor asks for
+numbers. One that a version of NumPy does not write in Python is not recorded there.
 
 >>> from tracejit.ops.base.op import HANDLERS
 >>> HANDLERS[np.rot90](np.array([[1, 2], [3, 4]]))

@@ -1,7 +1,7 @@
 """ufunc.accumulate: running folds along one axis.
 
-The derivatives of y[k] = f(y[k - 1], x[k]) obey a linear recurrence in those of f. An element of a
-running extremum has its share in all results for which it is the extremum.
+The derivatives of y[k] = f(y[k - 1], x[k]) obey a linear recurrence in the derivatives of f. An
+element of a running extremum has its share in all results for which it is the extremum.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Methods of ufuncs: the functions that answer for reduce, accumulate, reduceat and outer."""
+"""Methods of ufuncs: the functions behind reduce, accumulate, reduceat and outer."""
 
 from __future__ import annotations
 

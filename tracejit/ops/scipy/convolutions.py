@@ -1,7 +1,7 @@
 """scipy.signal: convolutions and correlations of arrays, of any number of axes.
 
-The transpose of a convolution is one with the other operand turned round, of a cotangent put where
-it stands in the full result.
+The transpose of a convolution is a convolution of the cotangent, placed in the full result, with
+the other operand reversed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """scipy.spatial.distance: distances between the points in the rows of arrays, as formulas.
 
-A distance is that of SciPy's C code, and its gradient is zero where two points are the same.
+A distance is computed as in SciPy's C code, and its gradient is zero if two points are the same.
 Distances between two vectors are Python in SciPy, which is converted.
 """
 

@@ -1,8 +1,8 @@
 """scipy.ndimage: images at other places, by splines between their elements.
 
-Weights are those of B-splines of equal distances. For orders above 1 the image is filtered first,
-so that the splines go through its elements; the filter is an operation, whose transpose is itself
-but for the ends. Where places make a grid, one axis is interpolated after the other.
+The weights come from B-splines with equal distances. For orders above 1 the image is filtered
+first, so that the splines go through its elements; the filter is an operation, whose transpose is
+itself but for the ends. Where places make a grid, one axis is interpolated after the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""scipy.integrate: integrals of samples, linear in them. `simpson` has no derivative by places."""
+"""scipy.integrate: integrals of samples, linear in them. `simpson` has no derivative with respect
+to places."""
 
 from __future__ import annotations
 

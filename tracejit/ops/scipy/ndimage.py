@@ -1,7 +1,7 @@
 """scipy.ndimage: linear filters with constant kernels. Importing this declares them all.
 
-gaussian_filter, sobel, laplace and the others are the same sequence of filters as in SciPy, so
-values are SciPy's.
+gaussian_filter, sobel, laplace and similar functions are the same sequence of filters as in SciPy,
+so values are SciPy's.
 """
 
 from __future__ import annotations

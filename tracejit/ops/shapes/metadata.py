@@ -1,5 +1,4 @@
-"""Functions that NumPy answers from shapes and dtypes alone; those that need numbers are
-refused."""
+"""Functions that need only shapes and dtypes; those that need numbers are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows that slide over axes of an array: views in which an element stands many times."""
+"""Windows that slide over axes of an array: views in which an element appears many times."""
 
 from __future__ import annotations
 

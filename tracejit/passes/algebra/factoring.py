@@ -1,4 +1,4 @@
-"""Factoring: like terms of a sum are one term, and factors that terms share are taken out of it.
+"""Factoring: merge like terms of a sum, and take out factors that terms share.
 
 `g + g * (x * x) + (g * x) * x` is `g + 2.0 * (g * (x * x))`; `a * b + c - d * a` is `a * (b - d) +
 c`; what is left of the terms is a sum again, in which the same is done. A divisor that terms share

@@ -1,5 +1,5 @@
-"""Reassociation of sums over arrays: full sums of sums are one sum, and squares are added up each
-by themselves. They are read in the form of tracejit/passes/algebra/sum_of_products.py, as those of
+"""Reassociation of sums over arrays: a full sum of sums is one sum, and squares are summed
+separately. They are read in the form of tracejit/passes/algebra/sum_of_products.py, as those of
 passes/algebra/factoring.py and passes/algebra/coefficients.py are.
 """
 

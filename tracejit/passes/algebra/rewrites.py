@@ -1,10 +1,10 @@
 """Rewrites: the table of patterns.
 
-Each row says what is before, what is after, what the result keeps, where that holds, where it pays,
-and what other names in it stand for; `conditions` has the functions. `EXACT` and `SIGN_OF_NAN` are
-for `simplify`. `STRENGTH` is strength reduction, before sums and products are reassociated.
-`BEFORE_SUMS` comes before sums become products with ones, `CALLS` after that: it chooses the call
-that is fastest for the sizes at hand.
+Each row has the expression before, the expression after, the bits that the result keeps, where it
+holds, where it pays, and the meaning of other names; `conditions` has the functions. `EXACT` and
+`SIGN_OF_NAN` are for `simplify`. `STRENGTH` is strength reduction, before sums and products are
+reassociated. `BEFORE_SUMS` comes before sums become products with ones, `CALLS` after that: it
+chooses the call that is fastest for the sizes at hand.
 
 To add a rewrite, add a row here and an example to tests/passes/algebra/test_rewrites.py, of an
 exact one to test_simplify.py: see docs/contributing.md.

@@ -1,10 +1,10 @@
 """Sums of products: the form in which arithmetic is reassociated.
 
-A value is read as a sum of terms, each a number times a product of factors, of which some divide.
-What is taken apart is what `enters` allows: sums, products, quotients and signs that nothing else
-needs, or what is beside a node, whoever needs it. Rewrites of the form say what they save by one
-cost model, and what they leave is written as nodes again: small factors are multiplied first, and
-what divides divides their product.
+A value is read as a sum of terms. A term is a number times a product of factors, and some factors
+divide. What is taken apart is what `enters` allows: sums, products, quotients and signs that
+nothing else needs, or what is beside a node, whoever needs it. Rewrites of the form say what they
+save by one cost model, and what they leave is written as nodes again: small factors are multiplied
+first, and what divides divides their product.
 
 >>> from tracejit.ir.printer import parse_graph
 >>> from tracejit.ops.base.op import OPS

@@ -1,5 +1,4 @@
-"""Constant folding: what is computed from constants alone is computed once, when the module is
-imported.
+"""Constant folding: compute values that depend only on constants once, when the module is imported.
 
 Small results are folded wherever they are emitted, and written as numbers. An array is a constant
 of its own, which is spelled at the head of the module as the operation that makes it; a view of

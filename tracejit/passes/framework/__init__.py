@@ -1,1 +1,1 @@
-"""Tools that every pass is made of: the driver, patterns, rebuilding, copying."""
+"""Tools for passes: the driver, patterns, rebuilding, copying."""

@@ -1,9 +1,9 @@
 """Functions of SciPy as ops: calls read by their signatures, dtypes as SciPy has them.
 
-What runs is the user's own call, so values are SciPy's. Parameters are the keywords that the user
-gave another value than their default; `check_finite` is passed on. Stacks of matrices are taken
-where the SciPy that is installed takes them: each call is tried once on small arrays of its dtypes
-and numbers of axes, which gives the dtypes of the results and SciPy's own errors.
+The user's own call runs, so values are SciPy's. Parameters are the keywords that the user gave
+another value than their default; `check_finite` is passed on. Stacks of matrices are taken where
+the SciPy that is installed takes them: each call is tried once on small arrays of its dtypes and
+numbers of axes, which gives the dtypes of the results and SciPy's own errors.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """scipy.interpolate: cubic interpolators, by the slopes that each chooses at the data.
 
-The slopes of a spline are those of SciPy's banded system, of which the gradient is another.
+The slopes of a spline solve SciPy's banded system, and its gradient solves another.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """scipy.interpolate: interpolation of data on grids, by products of bases along each axis.
 
-The coefficients of splines on a grid are solved for along one axis after the other, exactly, where
-SciPy's RegularGridInterpolator iterates to a tolerance.
+The coefficients of splines on a grid are solved exactly, along each axis in turn. SciPy's
+RegularGridInterpolator iterates to a tolerance.
 """
 
 from __future__ import annotations

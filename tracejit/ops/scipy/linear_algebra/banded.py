@@ -1,7 +1,7 @@
 """scipy.linalg: systems whose matrix is banded, Toeplitz or circulant.
 
-The gradient is that of the numbers that SciPy reads; corners of a band that it does not read have
-none. One system of one matrix, not stacks of them.
+Numbers that SciPy reads have a gradient; corners of a band that it does not read have none. One
+system of one matrix, not stacks of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """scipy.linalg: LU factors and solving with them; pivots are piecewise constant.
 
-The gradient of the packed factors of `lu_factor` is that of all that stands in them.
+The packed factors of `lu_factor` are differentiated as one matrix.
 """
 
 from __future__ import annotations

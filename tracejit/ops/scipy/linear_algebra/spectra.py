@@ -1,9 +1,9 @@
 """scipy.linalg: eigenvalues and singular values.
 
-`eigh` reads one triangle, and the gradient is that of what it computes. A gradient through values
-is right wherever they differ; of vectors see tracejit.ops.linalg.factorizations. Of `eig` only the
-values are differentiated, and its vectors only exist for complex matrices: those of real ones are
-real or complex by their numbers.
+`eigh` reads one triangle, and only that triangle has a gradient. A gradient through values is right
+wherever they differ; of vectors see tracejit.ops.linalg.factorizations. Of `eig` only the values
+are differentiated, and its vectors only exist for complex matrices: those of real ones are real or
+complex by their numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Airy, parabolic cylinder, Mathieu and spheroidal functions: solutions of equations of order two.
 
-Each answers a function and its derivative, whose own derivative its equation gives. Parameters have
-no known derivative.
+Each returns a function and its derivative; the equation gives the second derivative. Parameters
+have no known derivative.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Distribution functions, their complements and their inverses.
 
-A distribution function has its density for derivative; by its shape parameters none is known, but
-where they only scale, or where SciPy rounds them down. An inverse has the derivative of the
-function it inverts, turned over.
+The derivative of a distribution function is its density. No derivative is known with respect to
+shape parameters, except if they only scale, or SciPy rounds them down. An inverse has the
+derivative of the function it inverts, turned over.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Elementary functions: entropies, logistic functions, robust losses, powers and degrees.
 
-A derivative by one argument is finite where the function is constant in it, as that of x log(y)
-by y is at x = 0.
+A derivative with respect to an argument is finite if the function is constant in it, such as x
+log(y) in y at x = 0.
 """
 
 from __future__ import annotations
