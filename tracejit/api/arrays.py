@@ -2,7 +2,7 @@
 recorded.
 
 NumPy has no protocol for functions that make an array of numbers, or of a list. Each has a maker
-here, called with the recorder; where it answers None, the call is NumPy's.
+here, called with the recorder; where it returns None, the call is NumPy's.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ CAPTURED = "an array from outside of the function, which np.asarray does not cop
 
 
 def _recorder() -> Recorder | None:
-    """The recorder of new arrays; None where nothing is recorded."""
+    """The recorder of new arrays; None if nothing is recorded."""
     recording = current_recording()
     if recording is not None:
         return recording
@@ -171,7 +171,7 @@ def _contiguous(recorder: Recorder, a: Any, dtype: Any = None) -> Any:
 def _converted(
     recorder: Recorder, thing: Any, dtype: Any, order: str, copies: bool, ndmin: int
 ) -> Any:
-    """`thing` as an array; None where it need not be recorded."""
+    """`thing` as an array; None if it need not be recorded."""
     if not _is_order(recorder, order):
         return None
     given = as_array(thing)
@@ -256,7 +256,7 @@ def _constant(function: Callable[..., Any]) -> Callable[..., Any]:
 def _sized(
     recorder: Recorder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Any:
-    """np.eye and its kin of sizes that are free; None where the numbers are needed."""
+    """np.eye and its kin of sizes that are free; None if the numbers are needed."""
     if function not in SIZED or not all(type(arg) in (int, Dim) for arg in args):
         return None
     op, params_of = SIZED[function]

@@ -147,7 +147,7 @@ class CheckedCall:
         return found[0] if len(found) == 1 else tuple(found)
 
     def answers(self, *arrays: Any) -> list[Any]:
-        """The arrays of the answer, copied and checked; CallbackError where they do not fit."""
+        """The arrays of the answer, copied and checked; CallbackError if they do not fit."""
         found = self.call(*arrays)
         if type(found) is np.ndarray and self.structure is LEAF:
             return [self._checked(found, self.types[0])]

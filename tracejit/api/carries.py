@@ -88,7 +88,7 @@ class Carry:
 
 
 def check_structure(function: str, carry: Any, new: Any) -> None:
-    """Raise ArgumentError where a step returns other containers than it took."""
+    """Raise ArgumentError if a step returns other containers than it took."""
     if not flatten(carry)[1].is_like(flatten(new)[1]):
         problem = f"the carry is {kind_of(carry)} at first, and another container after a step"
         raise misfit(function, problem)

@@ -250,7 +250,7 @@ def _test(recording: Recording, function: Any, value: Any) -> list[Any]:
 
 
 def _recording_of(choice: Any) -> Recording | None:
-    """The recording that does not know `choice`; None where Python can choose."""
+    """The recording that does not know `choice`; None if Python can choose."""
     return current_recording() if type(choice) in TENSORS else None
 
 

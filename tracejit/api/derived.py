@@ -128,7 +128,7 @@ def _looking_like(f: Any, python: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Sources:
-    """The chosen arguments of a call, as Tensors that nothing else is taken for."""
+    """The chosen arguments of a call, as Tensors that nothing else is treated as."""
 
     def __init__(self, f: Any, request: Request, args: Any, kwargs: dict[str, Any]) -> None:
         """The call f(*args, **kwargs) while a function is recorded, or one that cannot be is made

@@ -1,4 +1,4 @@
-"""The two halves of a function that `vjp` and `linearize` call: the first answers the result and
+"""The two halves of a function that `vjp` and `linearize` call: the first returns the result and
 what the second needs besides the primals, the residuals; the second takes cotangents of the result
 to those of the primals, or tangents of the primals to those of the result.
 
@@ -75,7 +75,7 @@ class Halves:
         self.is_split = True
 
     def __call__(self, primals: Sequence[Any]) -> Any:
-        """(result, auxiliary, residuals, the SecondHalf that takes them); None where NotSplit."""
+        """(result, auxiliary, residuals, the SecondHalf that takes them); None if NotSplit."""
         if not self.is_split:
             return None
         try:
@@ -126,7 +126,7 @@ class SecondHalf:
     def _recorded(
         self, ys: Sequence[Any], xs: Sequence[Any], starting: Sequence[Any]
     ) -> tuple[list[Any], list[Any]]:
-        """Placeholders for the directions, None where there is none, and what becomes of them."""
+        """Placeholders for the directions, None if there is none, and what becomes of them."""
         recording = self.recording
         events = len(recording.events)
         try:
@@ -148,7 +148,7 @@ class SecondHalf:
 
     def __call__(self, kept: Sequence[Any], directions: Sequence[Any], held: Any) -> Any:
         """The image of directions, which must fit; `kept` are the primals given, and the
-        residuals. What is no source is in the image of cotangents as in `held`, the primals."""
+        residuals. What is not a source is in the image of cotangents as in `held`, the primals."""
         seeds = [
             self._plain(given, type)
             for given, type in zip(directions, self.types, strict=True)

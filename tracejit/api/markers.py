@@ -83,7 +83,7 @@ def _wrapped(f: Any, marked: Any) -> Any:
 
 
 def _recorder_among(leaves: Sequence[Any]) -> Recorder | None:
-    """The recorder of these Tensors and Variables now; None where there are none."""
+    """The recorder of these Tensors and Variables now; None if there are none."""
     found = None
     for leaf in leaves:
         if type(leaf) in TENSORS and leaf._recording is not EAGER:

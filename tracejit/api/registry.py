@@ -344,7 +344,7 @@ def no_gradient(function: Any) -> None:
 
 
 def set_rule(op: Op, function: Any, rule: Any, mode: Literal["vjp", "jvp"] = "vjp") -> None:
-    """Give an op its rule of a mode. Raises RegisteredError where it has one."""
+    """Give an op its rule of a mode. Raises RegisteredError if it has one."""
     if getattr(op, mode) is not None:
         raise fail("registered", places.here(), function=_name(function))
     object.__setattr__(op, mode, rule)
@@ -416,7 +416,7 @@ def _checked_rule(name: str, rule: Callable[..., Any]) -> Callable[..., list[Any
 
 
 def _shown(op: Applied) -> Mapping[str, Any]:
-    """The parameters as a rule sees them: of a primitive, its arguments that are no arrays."""
+    """The parameters as a rule sees them: of a primitive, its arguments that are not arrays."""
     if "call" not in op.params:
         return op.params
     call: Callback = op.params["call"].call

@@ -35,7 +35,7 @@ FEW_COLOURS = 3
 
 
 def scipy_sparse(call: str) -> Any:
-    """scipy.sparse, imported for `call`. Raises UnsupportedError where SciPy is not installed."""
+    """scipy.sparse, imported for `call`. Raises UnsupportedError if SciPy is not installed."""
     try:
         import_module("tracejit.ops.scipy.base.library")
     except ImportError:
@@ -79,7 +79,7 @@ class Direction:
         return patterns
 
     def products(self, colours: Any, chunk_size: int | None) -> list[Any]:
-        """The derivatives along the sum of the directions of each colour, one after the other."""
+        """The derivatives along the sum of the directions of each colour, in turn."""
         count = int(colours.max()) + 1
         step = chunk_size or count
         found = [self._products(colours, k, min(k + step, count)) for k in range(0, count, step)]

@@ -220,7 +220,7 @@ def _split(
     f: Any, python: Any, transform: str, has_aux: bool, leaves: Sequence[Any], primals: Any
 ) -> Any:
     """(result, auxiliary, the second half of `f`, what it takes of the primals, whose leaves are
-    given, and of the first half); None where the halves are one."""
+    given, and of the first half); None if the halves are one."""
     if not _is_plain(leaves):
         return None
     count = len(primals)

@@ -215,7 +215,7 @@ def _by_argnum(fun: Any, makers: Any, argnums: Iterable[int] | None) -> dict[int
 
 
 def _maker(makers: dict[int, Any], argnum: int, fun: Any) -> Any:
-    """The maker for an argument. Raises NoGradientError where there is none."""
+    """The maker for an argument. Raises NoGradientError if there is none."""
     if argnum not in makers:
         raise fail("no-rule", None, op=f"argument {argnum} of {_name(fun)}")
     return makers[argnum]

@@ -156,7 +156,7 @@ class Folder:
             os.utime(self._at(name), dir_fd=self.descriptor)
 
     def status(self, name: str) -> os.stat_result | None:
-        """Size, time and owner of a file, of a link itself; None where there is none."""
+        """Size, time and owner of a file, of a link itself; None if there is none."""
         with suppress(OSError):
             return os.stat(self._at(name), dir_fd=self.descriptor, follow_symlinks=False)
         return None

@@ -127,7 +127,7 @@ def verify_constants(text: str, npz: bytes | None) -> str | None:
 
 
 def sealed_size(text: str) -> int | None:
-    """The bytes of the constants that the seal of `text` names; None where it names none."""
+    """The bytes of the constants that the seal of `text` names; None if it names none."""
     found = _split(text)[1]
     return None if found is None or found[3] is None else int(found[3])
 

@@ -20,7 +20,7 @@ from tracejit.cache.key import sealed_size, verify_constants, verify_text
 from tracejit.support.errors import TracejitError, fail
 
 MOST_TEXT = 2**28
-"""Bytes of text beyond which a file is no kernel."""
+"""Bytes of text beyond which a file is not a kernel."""
 
 
 class Unusable(Exception):

@@ -21,7 +21,7 @@ _WRITTEN = re.compile(rb"[0-9a-f]{64}\n")
 
 
 def secret_of(folder: Folder, *, make: bool = False) -> bytes | None:
-    """The secret of the cache in `folder`; None where there is none, or a damaged one.
+    """The secret of the cache in `folder`; None if there is none, or a damaged one.
 
     With `make`, there is one afterwards. Raises `OSError` without a number where it cannot be read
     or others may know it, and as any write does.

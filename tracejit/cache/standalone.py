@@ -153,7 +153,7 @@ def _problem_of_old(folder: Folder, name: str, overwrite: bool) -> str | None:
 
 
 def _second_name(folder: Folder, name: str) -> str | None:
-    """Another name of a file that is about to be replaced; None where there is none."""
+    """Another name of a file that is about to be replaced; None if there is none."""
     if folder.status(name) is None:
         return None
     draft = f".{name}.{os.urandom(6).hex()}.tmp"

@@ -45,7 +45,7 @@ def attempts(
     kernel: Kernel, sizes: Mapping[str, int] | None = None
 ) -> Iterator[tuple[str, list[Any]]]:
     """The ways to draw arguments on which `kernel` answers finite numbers, in words, and these.
-    Raises Refusal where there is none."""
+    Raises Refusal if there is none."""
     inputs: Mapping[str, str] = kernel.signature["inputs"]
     types = {name: _type_of(name, text, sizes or {}) for name, text in inputs.items()}
     problem, is_found = "", False

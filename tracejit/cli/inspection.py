@@ -140,7 +140,7 @@ def _shown_function(word: str, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _given(f: Function[..., Any], arguments: argparse.Namespace, command: str) -> Given | None:
-    """The arguments for `f`; None where importing its module has made kernels, and nothing else is
+    """The arguments for `f`; None if importing its module has made kernels, and nothing else is
     asked for."""
     return None if f.kernels and not arguments.spec else given_for(f, arguments.spec, command)
 
@@ -213,7 +213,7 @@ def record(f: Function[..., Any], given: Given) -> None:
 
 
 def user_code(f: Function[..., Any]) -> UserCode | None:
-    """The lines of the user's function; None where there is no text."""
+    """The lines of the user's function; None if there is no text."""
     python = inspect.unwrap(f.python)
     try:
         lines, first = inspect.getsourcelines(python)

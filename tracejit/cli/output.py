@@ -58,7 +58,8 @@ def is_terminal() -> bool:
 
 
 def has_colours() -> bool:
-    """Return whether stdout is a terminal with colours that the user wants (https://no-color.org)."""
+    """Return whether stdout is a terminal with colours that the user wants
+    (https://no-color.org)."""
     return is_terminal() and not os.environ.get("NO_COLOR")
 
 
@@ -107,7 +108,7 @@ def date(seconds: float) -> str:
 
 
 def timestamp(seconds: float) -> str | None:
-    """A time in UTC as ISO 8601 spells it; None where no calendar has it."""
+    """A time in UTC as ISO 8601 spells it; None if no calendar has it."""
     try:
         return datetime.fromtimestamp(int(seconds), timezone.utc).isoformat()
     except (ValueError, OverflowError, OSError):

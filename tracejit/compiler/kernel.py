@@ -244,7 +244,7 @@ class Kernel:
 
         Notes
         -----
-        Tiles run one after the other on one thread. A callback is called at each call
+        Tiles run in turn on one thread. A callback is called at each call
         of the kernel.
 
         Examples
@@ -490,7 +490,7 @@ def is_shared(data: Any) -> bool:
 def unpickled(
     name: str, text: str, npz: bytes | None, threads: int | None = None, recycle: bool = False
 ) -> Kernel:
-    """The kernel of this text, with its constants, in memory. Raises KernelError where either was
+    """The kernel of this text, with its constants, in memory. Raises KernelError if either was
     edited."""
     return Kernel(load_sealed(name, text, npz), None, threads, recycle)
 

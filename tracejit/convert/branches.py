@@ -1,4 +1,4 @@
-"""Rewriting of `if` and `for`: both sides of an `if` can run, one after the other, and one step of
+"""Rewriting of `if` and `for`: both sides of an `if` can run, in turn, and one step of
 a `for` can run for all, in the user's frame.
 
 `if test: A else: B`, which assign `x`, becomes
@@ -19,7 +19,7 @@ a `for` can run for all, in the user's frame.
             (x,) = .f1.again()
             .f1 = .f1.outcome()
 
-`branch` answers True or False, and Python takes that side, as it would; or an object, a fork, for
+`branch` returns True or False, and Python takes that side, as it would; or an object, a fork, for
 which A runs, then B, from what `x` was before. Where a side cannot run for both, the fork catches
 what it raises, and Python takes one side. What is added has no line, so debuggers, coverage and
 tracebacks see the user's statements alone.
@@ -41,7 +41,7 @@ tracebacks see the user's statements alone.
             (y,) = .w2.again()
             .w2 = .w2.outcome()
 
-`rounds` answers None, and Python goes over the elements; or an object that gives one element for
+`rounds` returns None, and Python goes over the elements; or an object that gives one element for
 all, with a `y` that stands for what each step begins with.
 
 Two kinds of syntax become such statements first: `x = a if test else b`, and `continue` or `return`
@@ -369,7 +369,7 @@ class _Branching:
         self, node: ast.For, body: _Block, bound: frozenset[str], place: tuple[int, int]
     ) -> tuple[list[str], list[str]] | None:
         """The names that the steps of a loop hand on, and those that every step binds and that are
-        read after it. None where another may be."""
+        read after it. None if another may be."""
         targets = _names_in(node.target)
         if targets is None or body.bound is None:
             return None
@@ -562,7 +562,7 @@ class _Branching:
         ranges: Sequence[tuple[int, int]],
     ) -> tuple[list[str], list[str]] | None:
         """The names that are bound before and assigned on a side, and those that both sides bind.
-        None where another may be read elsewhere."""
+        None if another may be read elsewhere."""
         stored = body.stored | other.stored
         if not stored.isdisjoint(self.declared) or len(stored) > MOST_NAMES or after is None:
             return None
@@ -621,7 +621,7 @@ def _attempted(
 
 
 def _names_in(target: ast.expr) -> frozenset[str] | None:
-    """The names that a target of a loop binds; None where it is more than names."""
+    """The names that a target of a loop binds; None if it is more than names."""
     parts = [one for one in ast.walk(target) if isinstance(one, ast.expr)]
     if not all(isinstance(one, ast.Name | ast.Tuple | ast.List) for one in parts):
         return None

@@ -1,7 +1,7 @@
 """Converted functions, which are called in place of the user's functions.
 
 For any callable, a `Converter` returns one that does the same through its operators: a function
-over the same globals, defaults and cells, a bound method of it, a partial of it. It answers the
+over the same globals, defaults and cells, a bound method of it, a partial of it. It returns the
 very callable where there is nothing to convert: C code, classes, libraries, what was excluded.
 
 What is called is converted, never what it wraps: a decorator's function runs, and the function

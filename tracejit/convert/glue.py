@@ -27,7 +27,7 @@ _NOWHERE = ast.Pass(lineno=-1, col_offset=-1, end_lineno=-1, end_col_offset=-1)
 
 
 class Way(ast.If):
-    """A test of a fork, which is no test of the user's."""
+    """A test of a fork, which is not a test of the user's."""
 
 
 class Turn(ast.While):

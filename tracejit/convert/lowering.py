@@ -59,7 +59,7 @@ SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
 class Lowering:
-    """Statements in which a choice is a statement of its own, and ends of sides are no jumps."""
+    """Statements in which a choice is a statement of its own, and ends of sides are not jumps."""
 
     def __init__(self, places: Places) -> None:
         """Begin with no names of its own."""
@@ -518,7 +518,7 @@ def without_jumps(
     is_last: bool = True,
 ) -> list[ast.stmt] | None:
     """A block without jumps, in whose place `end` answers statements. What follows a statement one
-    of whose sides jumps moves into the other side. None where it cannot be. Where a function
+    of whose sides jumps moves into the other side. None if it cannot be. Where a function
     returns, a block that `is_last` returns None after all."""
     found: list[ast.stmt] = []
     for index, node in enumerate(block):

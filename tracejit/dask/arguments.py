@@ -33,7 +33,7 @@ def is_dask(value: Any) -> bool:
 
 
 def split_of(function: str, arrays: Mapping[str, Any]) -> Split:
-    """The blocks of the Dask arrays of a call. Raises ArgumentError where they are not the same
+    """The blocks of the Dask arrays of a call. Raises ArgumentError if they are not the same
     rows."""
     for name, array in arrays.items():
         _check(function, name, array)
@@ -60,7 +60,7 @@ def _cut_axis(array: Any) -> int | None:
 
 
 def _check(function: str, name: str, array: Any) -> None:
-    """Refuse a Dask array that is no row of NumPy arrays of known sizes."""
+    """Refuse a Dask array that is not a row of NumPy arrays of known sizes."""
     if any(math.isnan(size) for sizes in array.chunks for size in sizes):
         words = f"the number of rows in the blocks of {name} is not known"
         _refuse(function, words, f"let Dask count them first: {name}.compute_chunk_sizes().")

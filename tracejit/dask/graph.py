@@ -51,7 +51,7 @@ class Call(NamedTuple):
     label: str
 
     def bundle_of(self, source: Source) -> Bundle | None:
-        """The bundle that a source is from; None where it is there already, or split."""
+        """The bundle that a source is from; None if it is there already, or split."""
         if source.kind in ("head", "combined"):
             return source.kind, source.level
         if source.kind == "argument" and source.number in self.dasks:

@@ -81,7 +81,7 @@ class StageTask(NamedTuple):
         return f"<stage {self.name}>"
 
     def run(self, place: Place | None, arguments: Sequence[Any], *others: Any) -> tuple[Any, ...]:
-        """Run the stage. Raises BlockError where the block is not what Dask was told, or the kernel
+        """Run the stage. Raises BlockError if the block is not what Dask was told, or the kernel
         raises."""
         slots = [None if place is None else place.first_row, arguments, *others]
         if place is not None:

@@ -267,7 +267,7 @@ class _Rewriting:
         return loaded(name.id)
 
     def _argument(self, node: ast.expr, parts: _Call, outputs: set[int]) -> ast.expr:
-        """Enter an argument in `parts`; one that is only written to is no operand."""
+        """Enter an argument in `parts`; one that is only written to is not an operand."""
         if id(node) not in outputs:
             return self._operand(node, parts)
         if not isinstance(node, ast.Name):

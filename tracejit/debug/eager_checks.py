@@ -41,7 +41,7 @@ def check_eager(mode: Callable[[], Any]) -> Callable[[], None]:
 
 
 def error_of(op: Op, operands: Sequence[Any], result: Any) -> TracejitError | None:
-    """The error of an operation that is an event; None where it is none."""
+    """The error of an operation that is an event; None if it is none."""
     results = [one._value.data for one in _tensors(result) if one._recording is EAGER]
     data = [one._value.data if type(one) in TENSORS else one for one in operands]
     if not is_event(data, results):

@@ -2,7 +2,7 @@
 
 The text of a module is parsed, its functions are rewritten, and the result is compiled under the
 same file name with the same lines: tracebacks and debuggers show the module as it was written. A
-rewriting computes what the module computes, operation by operation, so it answers the same bits.
+rewriting computes what the module computes, operation by operation, so it returns the same bits.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Instrumented:
 
 
 def own_function(module: ModuleType, name: str) -> FunctionType | None:
-    """The function that the text of `module` defines; None where another has taken its place."""
+    """The function that the text of `module` defines; None if another has taken its place."""
     found = getattr(module, name, None)
     if isinstance(found, FunctionType) and found.__globals__ is module.__dict__:
         return found
@@ -89,7 +89,7 @@ def _is_stored(name: ast.Name) -> bool:
 
 
 def resolved(node: ast.expr, space: Mapping[str, Any], local: set[str]) -> Any:
-    """The object that a name or attribute of a library stands for; None where it is a variable."""
+    """The object that a name or attribute of a library stands for; None if it is a variable."""
     if isinstance(node, ast.Name):
         if node.id in local:
             return None

@@ -198,7 +198,7 @@ def _first(operands: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ..
 
 
 def _new_bytes(value: Any, operands: tuple[Any, ...]) -> Iterator[int]:
-    """The bytes of each array in a result that is no view of an operand."""
+    """The bytes of each array in a result that is not a view of an operand."""
     for one in value if isinstance(value, (tuple, list)) else (value,):
         if isinstance(one, np.ndarray):
             arrays = (x for x in operands if isinstance(x, np.ndarray))

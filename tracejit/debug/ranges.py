@@ -16,7 +16,7 @@ NUMBERS = (float, np.ndarray, np.inexact, complex)
 class Range(NamedTuple):
     """An operand: its name in generated code, its type as signatures write it, how many elements
     are nan and infinite, and the least and greatest of the finite ones, of absolute values where
-    they are complex; None where there are none."""
+    they are complex; None if there are none."""
 
     name: str
     type: str

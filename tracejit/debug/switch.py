@@ -49,7 +49,7 @@ class Switch:
         return self.everywhere is not None or self.blocks > 0
 
     def mode(self) -> Mode | None:
-        """The way of checking what runs now; None where it is not checked."""
+        """The way of checking what runs now; None if it is not checked."""
         return self.here.get() or self.everywhere
 
     def kernels(self) -> list[Any]:

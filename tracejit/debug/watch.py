@@ -89,7 +89,7 @@ _running: ContextVar[Run | None] = ContextVar("tracejit_checked_run", default=No
 
 class Watch:
     """Checks the operations of one kernel. `mode` answers how the current call is to be checked, a
-    `switch.Mode`; None where it is not."""
+    `switch.Mode`; None if it is not."""
 
     def __init__(self, module: ModuleType, files: Files, mode: Callable[[], Any]) -> None:
         """Instrument `module`."""
@@ -109,7 +109,7 @@ class Watch:
         self.instrumented = Instrumented(module, checks.rewrite, hooks)
 
     def enter(self, entry: str, arguments: tuple[Any, ...]) -> Run | None:
-        """Begin a call of an entry; None where it is not checked."""
+        """Begin a call of an entry; None if it is not checked."""
         mode = self.mode()
         if mode is None:
             return None
@@ -225,7 +225,7 @@ class Watch:
 def event_of(
     site: Site, operands: tuple[Any, ...], result: Any, value: Any, results_only: bool
 ) -> Event:
-    """The event of an operation. The `value` of the function is None where it is not known; unless
+    """The event of an operation. The `value` of the function is None if it is not known; unless
     `results_only` are checked, it is finite then, as nothing before was an event."""
     texts = zip(site.operands, operands, strict=False)
     ranges = tuple(range_of(text, one) for text, one in texts if _is_number(one))

@@ -105,7 +105,7 @@ class CallOp:
     def _all(self, *data: Any) -> Sequence[Any]:
         """The results and the draws, by a kernel made when it is first wanted.
 
-        Raises Failed where that kernel would not see that the call takes another branch.
+        Raises Failed if that kernel would not see that the call takes another branch.
         """
         if self.parent is not None:
             return self.compute(*data)
@@ -122,7 +122,7 @@ class CallOp:
         return self._compute_all(*data)
 
     def _computation(self, graph: Graph, outputs: int) -> Callable[..., Sequence[Any]]:
-        """The kernel of a graph, which answers a sequence."""
+        """The kernel of a graph, which returns a sequence."""
         return _sequence(self.make(Recorded(graph, self.origin, outputs)), outputs)
 
     def part(self, values: Sequence[Value]) -> Callable[..., Sequence[Any]]:
@@ -267,7 +267,7 @@ class CallOp:
 
     def operation_of(self, made: RecordedDerivative, extent: Extent) -> CallOp | None:
         """The operation of a derivative, which computes again as much of the calls before it as
-        `extent` says; None where there is nothing to compute."""
+        `extent` says; None if there is nothing to compute."""
         operation: CallOp | None = made.operations.get(extent)
         if operation is None and made.outputs:
             with self.mutex.here():
@@ -367,7 +367,7 @@ def _is_residual(value: Value) -> bool:
 
 
 def _sequence(kernel: Kernel, outputs: int) -> Callable[..., Sequence[Any]]:
-    """The function of a kernel, which answers a sequence."""
+    """The function of a kernel, which returns a sequence."""
     forward = kernel.forward
     if outputs > 1:
         return forward

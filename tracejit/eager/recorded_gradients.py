@@ -55,7 +55,7 @@ def gradients(
     Returns
     -------
     list
-        One gradient for each of `xs`, or None where no y depends on it. A Variable that is not
+        One gradient for each of `xs`, or None if no y depends on it. A Variable that is not
         trainable is a constant.
 
     Raises

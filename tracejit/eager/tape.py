@@ -109,7 +109,7 @@ class GradientTape:
         self._recorder.windows = tuple(others)
 
     def _recording(self, call: str) -> Recorder:
-        """The current recorder; RuntimeError where the tape does not record."""
+        """The current recorder; RuntimeError if the tape does not record."""
         if not self._active or self._recorder is None:
             raise fail("tape-idle", places.here(), call=call)
         return self._recorder
@@ -554,7 +554,7 @@ class GradientTape:
         self, recorder: Recorder, y: Tensor, sources: Sequence[Any], shape: tuple[int, ...]
     ) -> list[Any]:
         """Per source the gradients of y for each unit cotangent over its last axes, `shape`, along
-        a first axis; None where unconnected."""
+        a first axis; None if unconnected."""
 
         def single(seed: Tensor) -> list[Any]:
             return self._gradients(recorder, [y], sources, [seed], zeros=False)

@@ -157,7 +157,7 @@ class TracedCall:
         self, derivative: Derivative, seeds: Sequence[Tensor]
     ) -> tuple[RecordedDerivative | None, Sequence[Tensor]]:
         """Find an earlier recording of a derivative that takes the same branches as this call.
-        Return it with its results; None where there is none."""
+        Return it with its results; None if there is none."""
         for made in self.operation.derived(derivative):
             found, outcomes = self._computed(made, seeds)
             if outcomes is None:

@@ -38,10 +38,10 @@ from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 
 class WindowGradient(NamedTuple):
-    """A kernel for windows of one structure; None where nothing is connected.
+    """A kernel for windows of one structure; None if nothing is connected.
 
     `arguments` are the places of what it takes among the window's values, after which come the
-    seeds; `results` are per source the number of its result, None where unconnected. `numbers` are
+    seeds; `results` are per source the number of its result, None if unconnected. `numbers` are
     the Python numbers that it was made for, but for those in `dynamic`, which are arguments.
     """
 
@@ -69,7 +69,7 @@ def compiled_gradients(
     known_so_far: Sequence[Any] = (),
     units: np.ndarray | None = None,
 ) -> list[Tensor | None] | None:
-    """The gradients of ys with respect to xs along an eager window's nodes; None where they are to
+    """The gradients of ys with respect to xs along an eager window's nodes; None if they are to
     be computed by rules of the user's. A seed is a Tensor, or None for ones; `names` says what the
     user calls values; `known_so_far` are as `gradients` takes them. For `units`, which hold one
     seed of the only y after another, the gradients for each, along a first axis."""
@@ -333,7 +333,7 @@ def gradient_rows(
     single: Callable[[Tensor], list[Any]],
 ) -> list[Any]:
     """Per source the gradients of y for each cotangent in `units`, along a first axis: in one pass,
-    or, where something cannot be batched, one after another, as `single` takes them; None where
+    or, where something cannot be batched, one after another, as `single` takes them; None if
     unconnected."""
     if not len(units):
         return [None] * len(sources)

@@ -69,7 +69,7 @@ def _facts(kernel: ShownKernel, code: Code) -> Iterator[str]:
 
 
 def _own_bytes(kernel: ShownKernel) -> str:
-    """The bytes of the residuals that are no arguments."""
+    """The bytes of the residuals that are not arguments."""
     inputs = kernel.signature["inputs"]
     kinds = [kind for name, kind in kernel.signature["residuals"].items() if name not in inputs]
     sizes = [bytes_of(kind) for kind in kinds]

@@ -109,7 +109,7 @@ class _Marks:
         self._plain, self._marked = parse(text), parse(marked)
 
     def pieces(self) -> Iterator[Piece]:
-        """Every piece. Raises Mismatch where the trees differ by more than marks."""
+        """Every piece. Raises Mismatch if the trees differ by more than marks."""
         pairs = zip(_functions(self._plain), _functions(self._marked), strict=False)
         if len([*_functions(self._plain)]) != len([*_functions(self._marked)]):
             raise Mismatch
@@ -194,7 +194,7 @@ class _Marks:
 
 
 def _end_of_head(statement: Any) -> Any:
-    """The part with which a statement ends, or the head of one that has a body; None where none of
+    """The part with which a statement ends, or the head of one that has a body; None if none of
     it is computed for a node."""
     match statement:
         case ast.Delete() | ast.Return() | ast.Try():

@@ -58,7 +58,7 @@ def size_text(type_text: str) -> str:
 
 
 def bytes_of(type_text: str) -> int | None:
-    """The bytes of an array of a type as printed; None where a dimension is free.
+    """The bytes of an array of a type as printed; None if a dimension is free.
 
     >>> bytes_of("f8[97]"), bytes_of("f4"), bytes_of("f8[n,3]")
     (776, 4, None)

@@ -69,7 +69,7 @@ class Numbers:
         return self.statements[key]
 
     def expression(self, where: Location) -> int | None:
-        """The number of the expression of a location; None where only its statement is known."""
+        """The number of the expression of a location; None if only its statement is known."""
         extent = extent_of(where)
         if extent is None or extent.end_line - extent.line > where.text.count("\n") + 40:
             return None

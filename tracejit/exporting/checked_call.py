@@ -40,7 +40,8 @@ class CallText(NamedTuple):
 
 
 class Baked(NamedTuple):
-    """An input of the kernel that is no argument of the user's: its value is part of the module."""
+    """An input of the kernel that is not an argument of the user's: its value is part of the
+    module."""
 
     name: str
     type: ArrayType

@@ -98,7 +98,7 @@ class Parameters:
 
     def _is_keyword(self, parameter: inspect.Parameter) -> bool:
         """Return whether a parameter is passed by name alone: one that stands behind another that
-        `call` has not would be taken for it."""
+        `call` has not would be treated as it."""
         if parameter.kind is PARAMETER.KEYWORD_ONLY:
             return True
         if parameter.kind is not PARAMETER.POSITIONAL_OR_KEYWORD:

@@ -33,7 +33,7 @@ MOST_BYTES = 2**28
 def rehearse(
     name: str, files: Mapping[str, bytes], target: str, found: CompiledCall, call: Call
 ) -> None:
-    """Raise NotImportableError where a module with these files, by suffix, cannot be imported, or
+    """Raise NotImportableError if a module with these files, by suffix, cannot be imported, or
     where its `call` does something else than `found` in a call like `call`."""
     try:
         parse(files[".pyi"].decode())

@@ -38,7 +38,7 @@ class Names:
         return cannot_export(self.function, problem, fix)
 
     def free(self, word: str) -> str:
-        """A name for a local variable, which is no parameter."""
+        """A name for a local variable, which is not a parameter."""
         while word in self.taken:
             word += "_"
         return word

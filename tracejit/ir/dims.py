@@ -425,7 +425,7 @@ def _in_order(term: tuple[Monomial, int]) -> tuple[int, Monomial]:
 
 
 def quotient_of(monomial: Monomial, part: Monomial) -> Monomial | None:
-    """A monomial divided by another; None where it is no multiple."""
+    """A monomial divided by another; None if it is not a multiple."""
     rest = list(monomial)
     for index in part:
         if index not in rest:

@@ -33,7 +33,7 @@ class ExpressionLocation(Location):
     """A location that knows the running expression besides the statement: an instruction of the
     user's code.
 
-    The expression is no part of equality, of keys or of text. Its code is None once nothing else
+    The expression is not a part of equality, of keys or of text. Its code is None once nothing else
     holds it.
     """
 

@@ -1,12 +1,12 @@
 """Sizes that are not known before the call: polynomials in symbols, and the conditions recorded on
 them.
 
-A shape has a `Dim` for a dimension that a recording keeps free. It is no int, so that nothing reads
-its number unnoticed: arithmetic with ints and other Dims gives Dims, equal polynomials are equal,
-and every other question (`==`, `<`, a number for `range`) is answered by the number of the call
-that is being recorded and noted in its `Sizes`, as something that must hold wherever the recording
-is used again. A free dimension is 2 at least, so most questions about 0 and 1, which broadcasting
-asks, are answered by that alone.
+A shape has a `Dim` for a dimension that a recording keeps free. It is not an int, so that nothing
+reads its number unnoticed: arithmetic with ints and other Dims gives Dims, equal polynomials are
+equal, and every other question (`==`, `<`, a number for `range`) is answered by the number of the
+call that is being recorded and noted in its `Sizes`, as something that must hold wherever the
+recording is used again. A free dimension is 2 at least, so most questions about 0 and 1, which
+broadcasting asks, are answered by that alone.
 
 What pins a symbol down, or makes two of them one, is carried through the whole recording: it is as
 if the symbol had never been there.
@@ -69,7 +69,7 @@ class Symbol:
     """A free dimension, or a quotient or remainder of such by its `definition`.
 
     `number` is what it is in this call, `least` how much it is at least wherever the recording
-    holds, `most` how much at most, None where that is not known. `label` is what the user calls it.
+    holds, `most` how much at most, None if that is not known. `label` is what the user calls it.
     """
 
     __slots__ = ("definition", "label", "least", "most", "name", "number")
@@ -177,7 +177,7 @@ class Sizes:
         self.freeze()
 
     def symbols_for(self, other: Sizes) -> Translation | None:
-        """The free dimensions here that those of another are, in order; None where they are not
+        """The free dimensions here that those of another are, in order; None if they are not
         as many, or something else holds of them."""
         mine, others = self.free(), other.free()
         if len(mine) != len(others):
@@ -212,7 +212,7 @@ class Sizes:
             self.solved[index] = self.symbols[index].number
 
     def reason(self, dim: Dim) -> Any:
-        """The place in the user's program that needed the number of a free dimension; None where
+        """The place in the user's program that needed the number of a free dimension; None if
         the dimension was only found equal to another."""
         ((index,), _), *_ = dim.key
         other = self.solved.get(index)

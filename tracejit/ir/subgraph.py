@@ -130,7 +130,7 @@ class Subgraph:
             self._graph.sizes = self.parent.sizes
 
     def __repr__(self) -> str:
-        """A name that no other body of the process has: no two are taken for equal."""
+        """A name that no other body of the process has: no two are treated as equal."""
         return f"{self.name}.{self.serial}"
 
 
@@ -224,7 +224,7 @@ def dependents(
     nodes: Sequence[Node], inputs: Collection[Value], size: int | None = None
 ) -> list[Node]:
     """The nodes that depend on `inputs`, or by their sizes on the number of a step, which has the
-    symbol `size`, and those with an effect that is no decision."""
+    symbol `size`, and those with an effect that is not a decision."""
     inside = set(inputs)
     found = []
     for node in nodes:

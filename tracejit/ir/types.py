@@ -7,7 +7,7 @@
     weak     a Python bool, int, float or complex   printed ~f8
     list     a list of arrays or numbers of this shape and dtype, of any length: what a loop
              stacks that runs an unknown number of times    printed *f8[3]
-    handle   an object that is no array: a random generator, a function    printed handle
+    handle   an object that is not an array: a random generator, a function    printed handle
 
 Types are interned, so equal types are the same object and are compared with `is`.
 
@@ -72,7 +72,7 @@ class ArrayType:
     """True if values are float32 or float64 scalars, or arrays with axes of such: arithmetic on
     them gives the same type again."""
     sizes: Sizes | None
-    """The record of the free dimensions of the shape; None where every size is a number."""
+    """The record of the free dimensions of the shape; None if every size is a number."""
     _size: int | None
 
     _interned: ClassVar[dict[tuple[Shape, np.dtype[Any], Form], ArrayType]] = {}
@@ -138,7 +138,7 @@ class ArrayType:
 
     @property
     def estimated_bytes(self) -> int:
-        """The memory that planners expect an array to take; nothing for what is no array."""
+        """The memory that planners expect an array to take; nothing for what is not an array."""
         return self.estimated_size * self.dtype.itemsize if self.form == "array" else 0
 
     def with_form(self, form: Form) -> ArrayType:

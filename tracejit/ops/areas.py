@@ -16,7 +16,7 @@ from tracejit.support.imports import import_module
 
 
 def handler_of(function: Any) -> Callable[..., Any] | None:
-    """The handler of the user's calls of `function`; None where it has none."""
+    """The handler of the user's calls of `function`; None if it has none."""
     handler = HANDLERS.get(function)
     if handler is None and isinstance(function, np.ufunc) and "scipy.special" in sys.modules:
         import_module("tracejit.ops.scipy.special")

@@ -52,7 +52,7 @@ class BlasThreads:
 
     def enter(self) -> Hold | None:
         """The hold of a call that finds none at `here`: one of its own, or that of another which
-        has come in meanwhile. None where the number is one without it.
+        has come in meanwhile. None if the number is one without it.
 
         What puts the number back is there before the number is set. Between the look at `here`,
         its replacement and the setting no other call comes in, as Python switches threads and runs
@@ -93,7 +93,7 @@ _of_process: list[BlasThreads | None] = []
 
 
 def blas_threads() -> BlasThreads | None:
-    """The BLAS threads of this process; None where its BLAS has no number of threads to set."""
+    """The BLAS threads of this process; None if its BLAS has no number of threads to set."""
     if not _of_process:
         blas = find()
         _of_process.append(None if blas is None else BlasThreads(blas))

@@ -112,7 +112,7 @@ class Entry:
 
     @functools.cached_property
     def free_sizes(self) -> FreeSizes | None:
-        """The guard of the free dimensions; None where there are none."""
+        """The guard of the free dimensions; None if there are none."""
         return None if self.sizes is None else FreeSizes(self.call, self.sizes)
 
     def differences(self, call: Call, label: Callable[[Leaf], str]) -> list[Difference]:

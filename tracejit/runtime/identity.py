@@ -94,7 +94,7 @@ def identity_of(
 ) -> Identity:
     """The Identity of `call`: which leaves are one object. `arrays` are those captured, by id.
 
-    Raises NotApart where a recording cannot tell it: an argument is captured as well, or there are
+    Raises NotApart if a recording cannot tell it: an argument is captured as well, or there are
     two derivatives for one array.
     """
     for leaf in call.leaves:

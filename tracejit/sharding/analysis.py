@@ -63,7 +63,7 @@ def is_rows(size: Any) -> bool:
 
 
 def row_axis(type: ArrayType) -> int | None:
-    """The axis of an array in which its rows are; None where it has none.
+    """The axis of an array in which its rows are; None if it has none.
 
     Raises ValueError, with the problem in the user's terms, where its elements cannot be in blocks.
     """
@@ -85,7 +85,7 @@ def has_rows(value: Value) -> bool:
 
 def analyse(graph: Graph) -> Analysis:
     """Place every value of `graph`, whose split inputs have the symbol of the rows in their
-    shape. Raises UnsupportedError where an op needs rows of several blocks at once."""
+    shape. Raises UnsupportedError if an op needs rows of several blocks at once."""
     found = Analysis(graph, {}, {})
     numbered = {value for node in graph.nodes if node.op is arange for value in node.operands}
     for value in graph.inputs:
@@ -143,7 +143,7 @@ def _check_parameters(graph: Graph, node: Node) -> None:
 
 
 def _letter(found: Analysis, node: Node) -> tuple[str | None, AxisRule]:
-    """The letter that the rows of the operands have, None where no operand has rows, and the
+    """The letter that the rows of the operands have, None if no operand has rows, and the
     rule."""
     rule = axis_rule(node.op, [value.type for value in node.operands], node.params)
     if rule is None:

@@ -27,7 +27,7 @@ def kept_values(found: Analysis, rows: int, budget: int | None) -> list[Value]:
 
 
 def _read_later(found: Analysis) -> list[Value]:
-    """The split values that a node of a later level reads, and that are no arguments."""
+    """The split values that a node of a later level reads, and that are not arguments."""
     read: dict[Value, None] = {}
     for node in found.graph.nodes:
         level = max((found.of(value).level for value in node.operands), default=0)

@@ -60,7 +60,7 @@ class Call:
         return args if isinstance(args, tuple) else (args,)
 
     def options(self, *names: str) -> dict[str, Any]:
-        """The options of these names as literals: None where they are as by default."""
+        """The options of these names as literals: None if they are as by default."""
         found = {}
         for name in names:
             value = self.arguments[name]

@@ -41,7 +41,7 @@ NUMBER = ArrayType((), FLOAT, "weak")
 SCALAR = ArrayType((), FLOAT, "scalar")
 """A float64 of NumPy's."""
 MOST_FOLDED = 20
-"""The most operations that a start may be made of and be taken for a constant."""
+"""The most operations that a start may be made of and be treated as a constant."""
 
 
 class Plain(BaseException):
@@ -158,7 +158,7 @@ def call_routine(
     """The results of a routine that calls a function and its derivatives, which are `bodies` by
     the names that it has for them.
 
-    Raises Plain where nothing that is recorded has a part in it.
+    Raises Plain if nothing that is recorded has a part in it.
     """
     plain_unless_recorded(function.around or (), given)
     return emit_routine(function.recording, op, bodies, given, **options)

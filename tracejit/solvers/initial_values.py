@@ -85,7 +85,7 @@ class Problem:
         return number
 
     def given(self, name: str) -> Any:
-        """The operand of this name; None where there is none."""
+        """The operand of this name; None if there is none."""
         return self.operands[self.place(name)] if name in self.places else None
 
     @property

@@ -113,7 +113,7 @@ class IntegralDerivative:
         return [sum(terms[1:], terms[0]) if terms else None, None]
 
     def _integral(self, integrand: Callable[[Sequence[Node]], Any], suffix: str) -> Any:
-        """The integral of what is derived from the integrand; None where that is zero."""
+        """The integral of what is derived from the integrand; None if that is zero."""
         recording, body = self.recording, self.body
         start = len(recording.graph.nodes)
         derived = integrand(body.nodes)

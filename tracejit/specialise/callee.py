@@ -94,7 +94,7 @@ class Findings:
     that it has read. `rolls_sizes` says that loops in which sizes differ from step to step may be
     one node. `as_written` has a sentence for each function
     that was not converted. `walks` says that what it reads is walked before it is recorded. `forks`
-    has the conditions and loops that are recorded for what a call does; None where all are, because
+    has the conditions and loops that are recorded for what a call does; None if all are, because
     of what would be `merged`.
     """
 

@@ -110,7 +110,7 @@ class KernelTable:
             return new
 
     def kernel_of(self, entry: Entry | None) -> Kernel | None:
-        """The kernel of `entry`; None where another has taken its place."""
+        """The kernel of `entry`; None if another has taken its place."""
         return next((one.kernel for one in self.compiled if one.entry is entry), None)
 
     def add(self, kernel: Kernel) -> None:

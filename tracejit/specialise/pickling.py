@@ -53,7 +53,7 @@ def recallable(transform: F) -> F:
 
 
 def found_by_name(thing: Any) -> Any:
-    """The object that the module and name of `thing` lead to; None where there is none."""
+    """The object that the module and name of `thing` lead to; None if there is none."""
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     return _found(module, name) if module and name else None
 
@@ -84,7 +84,7 @@ def reduced(function: Any, protocol: Any) -> Any:
 
 
 def parts_of(function: Any) -> Callable[[], tuple[Any, ...]]:
-    """A function that answers what a Function is made of: as its attribute it is found by name, and
+    """A function that returns what a Function is made of: as its attribute it is found by name, and
     what takes functions by value takes the parts with it."""
 
     def make() -> Callable[[], tuple[Any, ...]]:

@@ -36,7 +36,7 @@ AnyCaptures = Any
 
 
 def captures_of_reads(before: Before, attributes: Attributes, walks: bool) -> AnyCaptures | None:
-    """The captures of a recording that needs no walk before it; None where it does: where it
+    """The captures of a recording that needs no walk before it; None if it does: where it
     `walks` all the same, or is followed as a part of another. The
     `attributes` are those that recordings of the function have read."""
     if walks or not setting("convert"):
@@ -74,7 +74,7 @@ def conditions_read(
     identity: Any,
 ) -> ReadConditions | None:
     """The conditions of what was read in a recording that is done, with those of attributes that
-    the kernel reads anew; None where only the walk can tell."""
+    the kernel reads anew; None if only the walk can tell."""
     if not readers:  # nobody has followed what was read
         unknown = Condition(AccessPath(captures), Never())
         return None if type(captures) is Captures else ReadConditions([unknown])
@@ -110,7 +110,7 @@ def guard_of(recorded: RecordedCall, traces: Iterable[Trace]) -> Guards | None:
 
 def repaired(tree: TraceTree) -> Guards | None:
     """The guard of a kernel that has these traces, once objects that were built anew have taken
-    the places of those that were read; None where something that was read is another now."""
+    the places of those that were read; None if something that was read is another now."""
     found = []
     for trace in tree.traces:
         moved = moved_reads(trace.one)
@@ -129,7 +129,7 @@ def moved_reads(
     one: RecordedCall, pairs: Sequence[tuple[Any, AccessPath]] = ()
 ) -> tuple[RecordedCall, dict[int, AccessPath]] | None:
     """A recording with the conditions that hold now, and the places of objects that have others
-    there now, by the id of the former; None where something that was read is another. `pairs` are
+    there now, by the id of the former; None if something that was read is another. `pairs` are
     objects of another function, each with the place of its own."""
     repair: Any = import_module("tracejit.trace.reads.repair").repaired
     reads = one.reads

@@ -185,7 +185,7 @@ def labels_of(call: Call) -> dict[int, str]:
 
 
 def _free_axes(type_of_leaf: ArrayType | None) -> list[int]:
-    """The dimensions of a leaf whose sizes are not part of the kernel: they are no numbers."""
+    """The dimensions of a leaf whose sizes are not part of the kernel: they are not numbers."""
     shape: tuple[Any, ...] = () if type_of_leaf is None else type_of_leaf.shape
     return [axis for axis, size in enumerate(shape) if type(size) is not int]
 

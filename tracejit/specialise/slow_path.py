@@ -155,7 +155,7 @@ class SlowPath(NamedTuple):
         """Ask those `tried` for an answer; where none has the branch that the call takes, record
         it, and ask its kernel. `seen` and `exact` are as `in_turn` takes them.
 
-        Raises Failed where there are too many branches.
+        Raises Failed if there are too many branches.
         """
         for _ in range(self.max_paths):
             onto: Entry | None = None

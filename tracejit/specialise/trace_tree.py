@@ -41,7 +41,7 @@ class RecordedCall(NamedTuple):
     """A recording that has ended, and the calls that it is for.
 
     `fixed` are the numbers, by leaf name, that it holds for, those that Python has read among them;
-    the leaves in `baked` are no arguments of the kernel, those in `in_order` must lie in C order.
+    the leaves in `baked` are not arguments of the kernel, those in `in_order` must lie in C order.
     `read` are the Variables, by id, whose values reach Python or a result; `readers` say where
     Python has read a number. `hidden` is what the kernel takes besides the arguments of the user's.
     `identity` says which leaves are one object, where the function asks. `lent` are the attributes
@@ -67,7 +67,7 @@ class RecordedCall(NamedTuple):
 
     @property
     def sizes(self) -> Sizes | None:
-        """The free dimensions; None where there are none."""
+        """The free dimensions; None if there are none."""
         sizes = self.recording.graph.sizes
         return sizes if sizes is not None and sizes.free() else None
 
@@ -215,7 +215,7 @@ class TraceTree:
         return Failed("long" if self.is_long else "traces", str(len(self.traces)))
 
     def join(self, trace: Trace) -> None:
-        """Add a trace. Raises Misfit where it does not begin as the others do."""
+        """Add a trace. Raises Misfit if it does not begin as the others do."""
         recording = trace.one.recording
         if len(recording.decisions):
             ids = {one.value: key for key, one in recording.hidden.items()}

@@ -322,7 +322,7 @@ class Tracer:
         """Return whether nothing but these attributes has changed: the next run has them lent.
         Otherwise they keep what they were assigned, for nothing takes place twice.
 
-        Raises Failed where one holds neither a number nor an array of its own.
+        Raises Failed if one holds neither a number nor an array of its own.
         """
         if not captures.is_unchanged():
             for attribute, assigned in rebound:
@@ -419,7 +419,7 @@ def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
 
 
 def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> Captures:
-    """Capture what is in reach of `roots`. Raises Failed where other threads change that all the
+    """Capture what is in reach of `roots`. Raises Failed if other threads change that all the
     time."""
     problem = None
     for _ in range(TRIES):

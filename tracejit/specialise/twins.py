@@ -80,7 +80,7 @@ def twins_of(
 
 def made_for(entry: Entry, call: Call, pairs: Pairs) -> Entry | None:
     """The entry with the objects among the arguments of a call in place of its own, which `pairs`
-    has then, too; None where the kernel does not take such a call."""
+    has then, too; None if the kernel does not take such a call."""
     if entry.is_for(call):
         return entry
     if entry.call.structures != call.structures:
@@ -95,7 +95,7 @@ def made_for(entry: Entry, call: Call, pairs: Pairs) -> Entry | None:
 
 
 def adopted(entry: Entry, callee: Callee, pairs: Pairs) -> Entry | None:
-    """The entry of a twin's kernel for this function; None where it has read what is another here,
+    """The entry of a twin's kernel for this function; None if it has read what is another here,
     or results are the twin's own objects."""
     if not all(map(_is_answered_by_all, entry.answers)):
         return None

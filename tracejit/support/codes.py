@@ -24,5 +24,5 @@ def code_of(function: FunctionType) -> CodeType:
 
 
 def is_made_of_another(function: FunctionType) -> bool:
-    """Return whether a function is no function of the user's, but was made of one."""
+    """Return whether a function is not a function of the user's, but was made of one."""
     return function.__code__ in WRITTEN and function not in LENT

@@ -1,7 +1,7 @@
 """Settings of the process, in one table: what `tj.config` and environment variables set.
 
 `SETTINGS` has a row for each: its name in `tj.config`, its variable, its values, its default, and a
-sentence on what it does. `setting(name)` answers the value in force: that of the newest
+sentence on what it does. `setting(name)` returns the value in force: that of the newest
 `tj.config`, else the variable's, else the default. Variables are read whenever they are asked
 for, so that a program may set them while it runs.
 
@@ -185,7 +185,7 @@ SETTINGS = {
 
 
 def setting(name: str) -> Any:
-    """The value of a setting that is in force. Raises ArgumentError where its variable holds
+    """The value of a setting that is in force. Raises ArgumentError if its variable holds
     none."""
     found = _in_force.get(name)
     if found is not None:

@@ -278,7 +278,8 @@ class Rewrites:
     least_logaddexp_elements: Elements = 512
     """Smallest array for which `logaddexp` is spelled out."""
     most_mask_elements: Elements = 4096
-    """Largest matrix for which the mask of a triangle is a constant of the module."""
+    """Largest matrix for which the mask of a triangle is a constant of the module, and largest
+    array that has one name in functions and loops."""
     dot_operations: Count = 300_000
     """Largest product for which `dot` is faster than `@`."""
     most_softplus_elements: Elements = 1024

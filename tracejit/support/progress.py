@@ -2,7 +2,7 @@
 
 `with stage("recording", "loss", count):` says what goes on. A thread that sleeps most of the time
 writes the line, so that the work itself does nothing for it; the line is erased when the last stage
-ends. `count` answers the number of operations so far.
+ends. `count` returns the number of operations so far.
 
 There is a line only where stderr is a terminal, the setting `progress` is on, and no debugger has
 the word.

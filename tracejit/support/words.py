@@ -112,8 +112,8 @@ def quoted(word: str) -> str:
 
 
 def attribute(held: str, word: str, bind: Callable[[Any], str] | None = None) -> str:
-    """The expression that reads attribute `word` of the expression `held`; where `word` is no name,
-    by getattr, which `bind` may give another name.
+    """The expression that reads attribute `word` of the expression `held`; where `word` is not a
+    name, by getattr, which `bind` may give another name.
 
     >>> attribute("x", "T"), attribute("x", "a b"), attribute("x", "if")
     ('x.T', "getattr(x, 'a b')", "getattr(x, 'if')")

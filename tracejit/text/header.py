@@ -35,7 +35,7 @@ class Facts(NamedTuple):
     """The facts that the head of a module states.
 
     `origin` is the user's function and its file. `sources` are the differentiated arguments,
-    `residuals` what forward keeps; both are None where there is no gradient. `made_for` names the
+    `residuals` what forward keeps; both are None if there is no gradient. `made_for` names the
     versions that the text depends on. `traces` is the number of recorded traces, 0 where
     nothing was decided. `sizes` are the free dimensions. `memory` describes that of backward.
     `is_readable` if rewrites are left out for the sake of the text.

@@ -131,7 +131,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _split_weakest(text: str) -> list[str] | None:
-    """`text` before each of its weakest operators; None where it has none."""
+    """`text` before each of its weakest operators; None if it has none."""
     found = [(position, token.strip()) for position, token in _outermost(text)]
     for level in _OPERATORS:
         places = [position for position, token in found if token in level.split()]

@@ -44,7 +44,7 @@ class _OtherError(Exception):
 
 
 def without_needless(statement: str) -> str | None:
-    """`statement` without needless parentheses; None where that is left to astor."""
+    """`statement` without needless parentheses; None if that is left to astor."""
     try:
         return _Reader(statement).statement()
     except _OtherError:

@@ -89,7 +89,7 @@ class Batch:
             self.recording.graph.remove([*effects, *dependents(nodes, results)])
 
     def whole(self, tensor: Any) -> Tensor | None:
-        """The batched form of a Tensor; None where it is the same for all elements."""
+        """The batched form of a Tensor; None if it is the same for all elements."""
         value = self.known.get(self.recording.lift(tensor))
         return None if value is None else Tensor(value, self.recording)
 

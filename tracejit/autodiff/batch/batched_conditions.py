@@ -38,7 +38,7 @@ class BatchedCondition:
         self.operands = operands
 
     def results(self) -> list[Any]:
-        """The results with the batch in front; None where they are the same for all elements, and
+        """The results with the batch in front; None if they are the same for all elements, and
         the condition for one element has them."""
         bodies: Sequence[Subgraph] = self.node.params["bodies"]
         if self.moved[0]:

@@ -62,7 +62,7 @@ class BatchedLoops:
     def results(
         self, node: Node, moved: Sequence[bool], operands: Sequence[Any]
     ) -> list[Tensor | None]:
-        """The results for all elements; None where they are the same for all, and the loop for one
+        """The results for all elements; None if they are the same for all, and the loop for one
         element has them."""
         body: Subgraph = node.params["body"]
         batched = self._bodies.get((body.base, node.operands))

@@ -92,7 +92,7 @@ def split_loops(graph: Graph) -> Graph:
 
 
 def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-    """The results of a loop by stages; None where all of it stays."""
+    """The results of a loop by stages; None if all of it stays."""
     body: Graph = node.params["body"].graph
     values = [*operands, *body.values()]
     if type(node.params["length"]) is not int:

@@ -178,7 +178,7 @@ class _LoopVectoriser:
         return self._made(like, part, len(values))
 
     def _part(self, values: tuple[Value, ...], depth: int = 0) -> Part | None:
-        """The class of one value from each copy; None where they are not made alike."""
+        """The class of one value from each copy; None if they are not made alike."""
         if values not in self.parts:
             self.parts[values] = self._classified(values, depth)
         return self.parts[values]

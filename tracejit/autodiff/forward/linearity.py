@@ -108,7 +108,7 @@ class LinearMap:
             yield f"in {marker.name}: {call.obstacle}"
 
     def transposed(self, seeds: Sequence[Tensor]) -> list[Tensor | None]:
-        """The transpose applied to one seed for each y: a value for each x, None where no y
+        """The transpose applied to one seed for each y: a value for each x, None if no y
         depends on it."""
         pass_back = _Transpose(self.recording, self.xs, self.nodes, self.dependent, self.calls)
         return pass_back.run(self.ys, seeds)
@@ -351,7 +351,7 @@ class Origins:
         return True
 
     def _zero_if(self, value: Value) -> Sequence[Value] | None:
-        """The values that must be zero for `value` to be so; None where nothing makes it zero."""
+        """The values that must be zero for `value` to be so; None if nothing makes it zero."""
         node = value.node or self._nodes.get(value)
         if node is None:
             return [] if self._is_constant_zero(value) else None

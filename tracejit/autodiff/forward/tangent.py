@@ -47,7 +47,7 @@ def tangents(
     xs_dot: Sequence[Tensor],
     nodes: Sequence[Node] | None = None,
 ) -> list[Tensor | None]:
-    """The derivative of each y when the xs move along xs_dot; None where unconnected.
+    """The derivative of each y when the xs move along xs_dot; None if unconnected.
 
     `ys`, `xs` and `xs_dot` belong to one recorder; xs_dot have the types of the xs. Only `nodes`
     are followed, by default all of the graph. Raises

@@ -228,7 +228,7 @@ def varying(
     """For each leaf of an argument, whether it is differentiated by: a floating Tensor. The others
     stay as they are.
 
-    Raises GradientError where there is none among them, or one might hold floating numbers itself,
+    Raises GradientError if there is none among them, or one might hold floating numbers itself,
     and ArgumentError for what has labels.
     """
     varies = [type(leaf) in TENSORS and leaf.type.is_inexact for leaf in leaves]

@@ -65,7 +65,7 @@ class Rule:
     ) -> None:
         """The rule that `name` returned with `value` for `arguments`, having read `variables`.
 
-        Raises RuleTypeError where it cannot take the variables.
+        Raises RuleTypeError if it cannot take the variables.
         """
         self.name = name
         self.rule = rule

@@ -49,12 +49,12 @@ def gradients(
     known: Sequence[Tensor | None] = (),
     make: Callable[[Recorder, Sequence[Value], Sequence[Node]], ReversePass] | None = None,
 ) -> list[Tensor | None]:
-    """The gradient of sum(conj(grad_y) * y) over all ys with respect to each x; None where
+    """The gradient of sum(conj(grad_y) * y) over all ys with respect to each x; None if
     unconnected.
 
     `ys`, `xs` and `grad_ys` belong to one recorder; grad_ys have the types of the ys. Only `nodes`
     are followed, by default all of the graph. `known` are gradients of the xs so far, to which what
-    is found is added, one after the other. `make` makes a reverse pass of another kind. Raises
+    is found is added, in turn. `make` makes a reverse pass of another kind. Raises
     NoGradientError where the path meets an op
     without a rule.
     """

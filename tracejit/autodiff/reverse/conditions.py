@@ -28,10 +28,10 @@ class Derivative(Protocol):
     """The derivative of a node that owns bodies."""
 
     def pulled_back(self, cotangents: Sequence[Any], gradients: Derive, /) -> Sequence[Any]:
-        """The cotangent of each operand for those of the results, None where there is none."""
+        """The cotangent of each operand for those of the results, None if there is none."""
 
     def pushed_forward(self, dots: Sequence[Any], tangents: Derive, /) -> Sequence[Any]:
-        """The tangent of each result for those of the operands, None where there is none."""
+        """The tangent of each result for those of the operands, None if there is none."""
 
 
 class ConditionDerivative:
@@ -53,7 +53,7 @@ class ConditionDerivative:
         ]
 
     def pulled_back(self, cotangents: Sequence[Any], gradients: Derive) -> list[Any]:
-        """The cotangent of each operand for those of the results, None where there is none."""
+        """The cotangent of each operand for those of the results, None if there is none."""
         given = [k for k, g in enumerate(cotangents) if g is not None]
 
         def derivative(body: Subgraph) -> list[Any]:
@@ -67,7 +67,7 @@ class ConditionDerivative:
         return [by_place.get(number) for number in range(len(self.operands))]
 
     def pushed_forward(self, dots: Sequence[Any], tangents: Derive) -> list[Any]:
-        """The tangent of each result for those of the operands, None where there is none."""
+        """The tangent of each result for those of the operands, None if there is none."""
         results = self.node.results
         places = [k for k, value in enumerate(results) if value.type.is_inexact]
 
@@ -88,7 +88,7 @@ class ConditionDerivative:
         suffix: str,
     ) -> list[Tensor | None]:
         """The results of a condition whose sides are the derivatives of the sides, for each of the
-        `sources`; None where it is none on every side."""
+        `sources`; None if it is none on every side."""
         recording = self.recording
         missing: list[list[bool]] = []
 

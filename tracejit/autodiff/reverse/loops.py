@@ -107,7 +107,7 @@ class LoopDerivative:
             found |= new
 
     def pulled_back(self, cotangents: Sequence[Any], gradients: Derive) -> list[Any]:
-        """The cotangent of each operand for those of the results, None where there is none; with
+        """The cotangent of each operand for those of the results, None if there is none; with
         what is known of it where it is."""
         recording, inputs = self.recording, self.inputs
         results = self._at_once()
@@ -191,7 +191,7 @@ class LoopDerivative:
         ]
 
     def pushed_forward(self, dots: Sequence[Any], tangents: Derive) -> list[Any]:
-        """The tangent of each result for those of the operands, None where there is none."""
+        """The tangent of each result for those of the operands, None if there is none."""
         recording, inputs = self.recording, self.inputs
         known = dict(zip(self.body.inputs, dots, strict=False))
         carried = [k for k, value in enumerate(inputs.carried) if value in self.moving]

@@ -31,7 +31,7 @@ Axes = tuple[Any, ...]
 
 class Motion(NamedTuple):
     """The motion of a value: it shifts by `rate` times the step, or it `scales` by the exponential
-    of that. `axes` are its axes, as axes of the step, None where the step does not vary."""
+    of that. `axes` are its axes, as axes of the step, None if the step does not vary."""
 
     scales: bool
     rate: float
@@ -246,7 +246,7 @@ MOVES: dict[Op, Move] = {
 
 
 def _move_of(node: Node) -> Move | None:
-    """The rule by which `node` hands on motion; None where none is known."""
+    """The rule by which `node` hands on motion; None if none is known."""
     if node.op.elements == "same":
         return _same_shape if node.results[0].type.is_inexact else None
     return _axes_of_one if node.op.elements == "reshaped" else MOVES.get(node.op)

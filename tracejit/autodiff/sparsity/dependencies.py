@@ -251,7 +251,7 @@ class NumbersInside:
         self._known = dict(known)
 
     def integers(self, value: Value) -> Any:
-        """The elements of an array of integers or truth values; None where a step differs."""
+        """The elements of an array of integers or truth values; None if a step differs."""
         if isinstance(value, Constant):
             return value.data
         if value not in self._inside:

@@ -5,7 +5,7 @@ each of the operand. It is given as factors, of which the product counts, so tha
 has as many entries as elements; no factor at all is the identity. It never misses an entry: of an
 op about which nothing is known, every element of a result depends on every element of an operand.
 
-`numbers` answers the data of operands, as far as they are known.
+`numbers` returns the data of operands, as far as they are known.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Factors = Sequence[Any]
 
 
 class Numbers(Protocol):
-    """The data of operands; None where they are others at each call."""
+    """The data of operands; None if they are others at each call."""
 
     def integers(self, value: Value) -> Any:
         """The elements of an array of integers or truth values."""
@@ -44,7 +44,7 @@ class Incidences:
         self.numbers = numbers
 
     def of(self, node: Node, result: int, k: int) -> Factors | None:
-        """The incidence of result number `result` and operand number `k`; None where the one does
+        """The incidence of result number `result` and operand number `k`; None if the one does
         not depend on the other."""
         x, y = node.operands[k].type, node.results[result].type
         if node.op is OVERRIDE:

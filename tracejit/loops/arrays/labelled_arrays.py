@@ -215,7 +215,7 @@ class LabelledArrays:
         self, factors: Sequence[Factor], gone: Collection[int], masked: Sequence[int]
     ) -> Factor | None:
         """A product of two factors, of which one has all the labels that the masks have: what the
-        mask leaves out is not multiplied, be it infinite. None where it is none."""
+        mask leaves out is not multiplied, be it infinite. None if it is none."""
         if len(factors) != 2 or len(gone) != 1 or not masked:
             return None
         (summed,) = gone
@@ -320,7 +320,7 @@ class LabelledArrays:
         return tuple(made)
 
     def reduced(self, node: Node, whole: Whole) -> Whole:
-        """A value reduced along axes by what is no sum."""
+        """A value reduced along axes by what is not a sum."""
         gone = {whole.axes[k] for k in node.params["axis"]}
         if not self.bounds.keys().isdisjoint(gone):
             raise NotAtOnce(node)

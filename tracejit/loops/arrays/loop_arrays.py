@@ -49,7 +49,7 @@ class State(NamedTuple):
 
 
 def at_once(recording: Any, node: Node, operands: Sequence[Any]) -> list[Any] | None:
-    """The results of a loop, recorded as operations on whole arrays; None where that cannot be.
+    """The results of a loop, recorded as operations on whole arrays; None if that cannot be.
     Only loops that write into arrays, or in which sizes differ from step to step, are tried:
     `split_loops` has the others."""
     if not _is_plain(node) or not _has_parts(node, node.params.get("size")):

@@ -55,7 +55,7 @@ class Cells:
         return tuple([Bounds(Affine(0), Affine(size)) for size in self.shape])
 
     def read(self, access: Access, after: int) -> Whole | None:
-        """The array before any write, for a region that is read after so many of them; None where
+        """The array before any write, for a region that is read after so many of them; None if
         the step itself has written there."""
         for write in self.writes[:after]:
             if meet_in_step(write.access, access, self.arrays.lengths):

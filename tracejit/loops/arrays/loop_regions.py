@@ -23,7 +23,7 @@ from tracejit.ir.dims import terms_of
 
 
 class NotAffine(Exception):
-    """A number of a body that is no affine function of the numbers of steps."""
+    """A number of a body that is not an affine function of the numbers of steps."""
 
 
 class Affine(NamedTuple):

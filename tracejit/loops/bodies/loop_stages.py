@@ -7,8 +7,8 @@ nodes *inside* are those that the next carried values need, and those that canno
 read rows of what is ahead. Everything else is computed after the loop, from stacks of what it
 reads.
 
-A carried value that nothing reads but its own sum is no carried value: its terms are added up after
-the loop.
+A carried value that nothing reads but its own sum is not a carried value: its terms are added up
+after the loop.
 """
 
 from __future__ import annotations

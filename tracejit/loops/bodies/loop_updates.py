@@ -83,8 +83,8 @@ def _idle_copies(graph: Graph) -> set[Node]:
 def _accumulated(
     graph: Graph, node: Node, operands: tuple[Value, ...], uses: Mapping[Value, int]
 ) -> Value | None:
-    """A sum as additions to parts of one operand, a difference as subtractions; None where the
-    other is no sum of parts in zeros that nothing else reads."""
+    """A sum as additions to parts of one operand, a difference as subtractions; None if the
+    other is not a sum of parts in zeros that nothing else reads."""
     first, second = operands
     pairs = [(first, second), (second, first)] if node.op is add else [(first, second)]
     update = add_item if node.op is add else subtract_item

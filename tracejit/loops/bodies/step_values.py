@@ -41,7 +41,7 @@ def row_index(
     node: Node, tables: Mapping[Value, Sequence[Any]], is_same: Callable[[Value], bool]
 ) -> RowIndex | None:
     """The index of a node of a loop's body for all steps: `tables` say which numbers are known at
-    each, and `is_same` which values do not differ. None where it is no slice."""
+    each, and `is_same` which values do not differ. None if it is not a slice."""
     operands = _index_operands(node)
     moving = [k for k, value in enumerate(operands) if value in tables]
     if len(moving) != 1 or not all(is_same(v) for v in operands if v not in tables):
@@ -190,7 +190,7 @@ def known_carry(
     number: int, value: Value, out: Value, is_there: Callable[[Value], bool]
 ) -> KnownCarry | None:
     """A carried value of which `out` is the next, if it follows from what is there before the
-    loop; None where it does not."""
+    loop; None if it does not."""
     kind = out.type
     if kind.dtype.kind not in "fc" and kind.dtype.name != "int64":
         return None

@@ -3,7 +3,7 @@
 A rule has a letter for each axis of each operand and result, as in "ab,bc->ac":
 
 - An axis with a letter can be cut into blocks, in all operands that have the letter. Where results
-  have it, those of the blocks, one after the other, are the result; where none has, `combine` takes
+  have it, those of the blocks, in turn, are the result; where none has, `combine` takes
   those of the blocks together.
 - A letter of results alone: every block is alike, as long as is asked for.
 - `_` is an axis that the op mixes, makes of others, or broadcasts from size one.
@@ -19,7 +19,7 @@ ab,b->a by add
 ab->b by maximum
 
 An op declares it as such a text, in which "..." are leading axes that are broadcast, or as a
-function (types, **params) that returns the text, or None where nothing is known. "by maximum" at
+function (types, **params) that returns the text, or None if nothing is known. "by maximum" at
 its end names the ufunc that combines; without it, blocks are added. Ops that are elementwise,
 reduce, are products or keep elements in their places need no declaration.
 """
@@ -48,7 +48,7 @@ MIXED = "_"
 _OF_BLOCKS = ("shape", "index", "value")
 """Parameters in which a free size may stand: of an array, which is as long as the block, or of an
 index, whose rule looks at it; or the number itself, which is that of all rows. In any other a
-block would be taken for the whole."""
+block would be treated as the whole."""
 
 PRODUCTS = {
     "matrices": "...ab,...bc->...ac",
@@ -74,7 +74,7 @@ class AxisRule(NamedTuple):
 
 
 def axis_rule(op: Op, types: Types, params: Mapping[str, Any]) -> AxisRule | None:
-    """The rule of `op` for operands of these types; None where nothing is known, so that all axes
+    """The rule of `op` for operands of these types; None if nothing is known, so that all axes
     are mixed."""
     declared: Any = op.axes
     if any(any(dims_in(value)) for name, value in params.items() if name not in _OF_BLOCKS):
@@ -99,7 +99,7 @@ def _derived(op: Op, types: Types, params: Mapping[str, Any]) -> str | None:
 
 
 def _rule(text: str, types: Types) -> AxisRule | None:
-    """The rule that a text declares, its "..." replaced by letters; None where it is not for as
+    """The rule that a text declares, its "..." replaced by letters; None if it is not for as
     many axes."""
     words, _, combine = text.partition(" by ")
     operands, _, results = words.partition("->")

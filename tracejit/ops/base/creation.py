@@ -86,7 +86,7 @@ def is_routed(value: Any) -> bool:
 
 def followed(value: Any) -> Any:
     """The numbers of an array of integers or booleans by which Python goes from here, so that what
-    follows is recorded for these alone; None where nothing may go by them."""
+    follows is recorded for these alone; None if nothing may go by them."""
     if is_recorded(value):
         return value._recording.followed(value) if is_routed(value) else None
     return np.asarray(value)

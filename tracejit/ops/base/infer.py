@@ -126,7 +126,7 @@ def normalize_axis(axis: Any, ndim: int) -> int:
 
 
 def strict_axis(axis: Any, ndim: int) -> int:
-    """`normalize_axis` as NumPy's C functions have it: True is no number of an axis.
+    """`normalize_axis` as NumPy's C functions have it: True is not a number of an axis.
 
     >>> normalize_axis(True, 2), strict_axis(-1, 2)
     (1, 1)
@@ -140,7 +140,7 @@ def strict_axis(axis: Any, ndim: int) -> int:
 
 
 def strict_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """`normalize_axes` as NumPy's C functions have it: a list is no axis, nor is True one."""
+    """`normalize_axes` as NumPy's C functions have it: a list is not an axis, nor is True one."""
     for number in axis if isinstance(axis, tuple) else (axis,):
         if number is not None or isinstance(axis, tuple):
             strict_axis(number, ndim)

@@ -77,7 +77,7 @@ def with_keywords(
 
 
 def _signature(ufunc: np.ufunc, dtype: Any, signature: Any) -> Any:
-    """The dtypes that the user asks for, one per operand and result, None where any will do; text
+    """The dtypes that the user asks for, one per operand and result, None if any will do; text
     that NumPy refuses as it is."""
     if dtype is not None:
         return (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout

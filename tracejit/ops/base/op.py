@@ -10,7 +10,7 @@ tests:
 
     vjp   per operand (g, out, *operands, **params) -> cotangent of that operand, of any shape
           that un-broadcasts to the operand's: the reverse pass sums and casts once, for all ops.
-          A tuple of rules, one per operand, None where an operand has no derivative; one rule
+          A tuple of rules, one per operand, None if an operand has no derivative; one rule
           alone for a unary op; `Each(rule)` for any number of operands, the rule then taking the
           operand's number first.
     jvp   "linear" (jointly, in all inexact operands), "bilinear" (in each operand by itself), or
@@ -272,7 +272,7 @@ class Op:
         return linear_in == "each" or (type(linear_in) is tuple and operand in linear_in)
 
     def vjp_rule(self, operand: int) -> Rule | None:
-        """The rule for operand number `operand`; None where it has no derivative."""
+        """The rule for operand number `operand`; None if it has no derivative."""
         return _rule(self.vjp, operand)
 
     def jvp_rule(self, operand: int) -> Rule | None:

@@ -49,7 +49,7 @@ def public_name(cls: type) -> str:
 
 class Twin:
     """An object of SciPy's class `of`, whose arrays are recorded. `calls` are methods by whose
-    answers an object is read beside its attributes."""
+    returns an object is read beside its attributes."""
 
     of: Any = object
     calls: tuple[str, ...] = ()

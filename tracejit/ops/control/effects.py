@@ -1,6 +1,6 @@
 """Operations with effects: draws from a random generator, and calls of the user's functions.
 
-Their first operand is a handle, an argument of the kernel that is no array but an object: it is
+Their first operand is a handle, an argument of the kernel that is not an array but an object: it is
 called where the node stands, once, in program order, also when nothing reads the result.
 
 draw(generator, *operands, call="gamma({1}, size=(3,))") is a method of the generator; {1}, {2}, ...
@@ -13,7 +13,7 @@ draw itself is what it is computed from, out = loc + scale * z and out = low + (
 default_rng(seed), the one without a handle, makes a generator: its result is a handle.
 
 Of a batch, every element has draws of its own. Where one call can make them, its size has the batch
-in front. Where not, as of permutations, they are made one after the other; so are the draws of a
+in front. Where not, as of permutations, they are made in turn; so are the draws of a
 generator that is made for each element.
 
 callback(function, *operands, results=("f8[3]",)) is what the function answers, without a gradient.

@@ -5,7 +5,7 @@ the reverse pass the cotangents of its results go to the marker's rule, and the 
 the inputs; nothing flows into the values. stop_gradient is an override without inputs,
 grad_pass_through one whose rule is the identity.
 
-identity(x, number=k) is x, but no other value is taken for it: what a nested transform
+identity(x, number=k) is x, but no other value is treated as it: what a nested transform
 differentiates by, so that the same array read another way is not.
 """
 
@@ -33,8 +33,8 @@ class Marker:
     """The user's gradient at one place.
 
     `rule(*cotangents)` takes one cotangent per result (zeros where nothing arrived, None for
-    integer and boolean results) and answers one entry per input of the override, None where there
-    is no gradient; shapes and dtypes are checked already. `note` is what the generated code says
+    integer and boolean results) and answers one entry per input of the override, None if there
+    is not a gradient; shapes and dtypes are checked already. `note` is what the generated code says
     in brackets.
 
     A rule that is `pruned` is called with two lists: a cotangent or None per result, and whether
@@ -45,7 +45,7 @@ class Marker:
     the operation.
 
     `linear` is there where the values were computed out of sight, by a kernel or in a region that
-    is run again: it takes which inputs move and which results are wanted, and answers the call as
+    is run again: it takes which inputs move and which results are wanted, and returns the call as
     a LinearCall. `reads` are the user's functions and objects that the rule may read from.
     """
 

@@ -114,7 +114,7 @@ class _Quotients:
         self.movers = self._sources(x._value)
 
     def limit(self, value: Value, depth: int = 0) -> Any:
-        """The limit of `value` over the length, nan where the value is not zero there; None where
+        """The limit of `value` over the length, nan where the value is not zero there; None if
         it is not known."""
         try:
             slope = self._slope(value)
@@ -138,7 +138,7 @@ class _Quotients:
         return None
 
     def _slope(self, value: Value) -> Any:
-        """The derivative of `value` by the length; None where it has none."""
+        """The derivative of `value` by the length; None if it has none."""
         if value not in self.slopes:
             self.slopes[value] = None if self._is_fixed(value) else self._chained(value)
         return self.slopes[value]
@@ -182,7 +182,7 @@ class _Quotients:
 
 
 def limit_at_tip(g: Any, y: Any, x: Any) -> Any:
-    """The limit of g / y where y, a length of x, is zero; None where it is not known."""
+    """The limit of g / y where y, a length of x, is zero; None if it is not known."""
     nodes = _node_of(g), _node_of(y)
     if None in nodes:
         return None

@@ -4,7 +4,7 @@ Results are Python numbers again (weak under NEP 50). They have derivatives: a P
 differentiated by, and `float(x)` is one that depends on an array. Those of powers are computed as
 NumPy does, which raises no error at 0.
 
-Python's power of a negative float is complex where the exponent is no integer. What may have a
+Python's power of a negative float is complex where the exponent is not an integer. What may have a
 derivative is real: there such a power is NumPy's, which is nan.
 """
 

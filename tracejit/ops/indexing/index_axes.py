@@ -19,7 +19,7 @@ from tracejit.ops.base.op import OPS
 
 def _axes_selected(types: Types, index: tuple[Any, ...]) -> list[Any] | None:
     """For each axis of x[index], the axis of x that it is, if it is whole; None for a part of one
-    or a new one; "{k}" for number k of the axes that index arrays are broadcast to. None where a
+    or a new one; "{k}" for number k of the axes that index arrays are broadcast to. None if a
     free size says which part."""
     x, *indices = types
     rest = x.ndim - sum(entry is not None and entry != "..." for entry in index)
@@ -95,7 +95,7 @@ def selected(types: Types, index: tuple[Any, ...], **params: Any) -> str | None:
 
 
 def _places_in_rows(indices: Sequence[Any], index: tuple[Any, ...], shape: Sequence[Any]) -> Any:
-    """The numbers along the second axis, with as many axes as there are; None where the first index
+    """The numbers along the second axis, with as many axes as there are; None if the first index
     array does not number the rows."""
     if index != ("{1}", "{2}") or np.ndim(indices[1]) != 1:
         return None

@@ -346,7 +346,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(values: Sequence[Value]) -> list[Rows]:
-    """Values in runs, each of rows of one array, one after the other; others are places among the
+    """Values in runs, each of rows of one array, in turn; others are places among the
     values."""
     found: list[Rows] = []
     for place, value in enumerate(values):

@@ -292,6 +292,6 @@ fill_gaps: Op = defop(
     statements=lambda types, **params: ("{out} = np.array({0})", _filling(types, **params)),
     inplace=_filling,
 )
-"""Rows of `length`, one after the other, of which `used` elements count, the last one without its
+"""Rows of `length`, in turn, of which `used` elements count, the last one without its
 end: what lies between them replaced by a number, or by what lies there in other rows, all whole.
 """

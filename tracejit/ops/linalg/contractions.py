@@ -48,7 +48,7 @@ class Layout(NamedTuple):
 
 def contracted(do: Do, x: Factor, y: Factor, target: str) -> Any | None:
     """The sum of products of two factors with the letters of `target`, none of them of one factor
-    alone if it is not in the target; None where np.einsum is as fast, or alone can do it.
+    alone if it is not in the target; None if np.einsum is as fast, or alone can do it.
 
     `do` emits an op. Factors that are broadcast against each other are left to np.einsum.
     """
@@ -117,7 +117,7 @@ def _dotted(do: Do, x: Factor, y: Factor, target: str) -> Any | None:
 def _layout(
     x: str, y: str, target: str, expected: tuple[tuple[str, int], ...], model: CostModel
 ) -> Layout | None:
-    """The cheapest layout; None where einsum is faster, for many small matrices and vectors."""
+    """The cheapest layout; None if einsum is faster, for many small matrices and vectors."""
     sizes = dict(expected)
     layout = min(_layouts(x, y, target), key=lambda one: _cost(one, x, y, target, sizes, model))
     count, *sides = (_size(letters, sizes) for letters in layout[:4])

@@ -203,7 +203,7 @@ lower_inverse = of_matrices(
     statements=_lower_inverse_lines,
     cost=lambda a: cubic(a) // 3,
 )
-"""The inverse of lower triangular matrices, of which zeros above the diagonal are taken for
+"""The inverse of lower triangular matrices, of which zeros above the diagonal are treated as
 granted: in derivatives only, as NumPy computes an inverse by other steps."""
 
 

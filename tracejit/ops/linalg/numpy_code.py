@@ -107,7 +107,7 @@ def _on_tensors(function: FunctionType, names: dict[str, Any] | None = None) -> 
 
 
 def as_written(function: Any) -> Callable[..., Any] | None:
-    """NumPy's own code of a function, for Tensors; None where it is not written in Python."""
+    """NumPy's own code of a function, for Tensors; None if it is not written in Python."""
     written = inspect.unwrap(function)
     return _on_tensors(written) if type(written) is FunctionType else None
 

@@ -285,7 +285,7 @@ dot_in_rows = _bilinear(
     cost=lambda a, b, rows: 2 * a.size,
 )
 """The sum of the products of two arrays of one shape, in C order: row by row, the `rows` being a
-shape of as many elements, or None where it is not known. Passes make it; it is the same for any
+shape of as many elements, or None if it is not known. Passes make it; it is the same for any
 number of threads."""
 
 

@@ -84,8 +84,8 @@ lower_half_product: Op = defop(
     cost=lambda a, b: cubic(a) // 2,
     axes="...__,...__->...__",
 )
-"""The lower half of a.mT @ b, where `a` is lower triangular: zeros above its diagonal are taken for
-granted. In derivatives only."""
+"""The lower half of a.mT @ b, where `a` is lower triangular: zeros above its diagonal are treated
+as granted. In derivatives only."""
 
 
 # Products with a mask

@@ -31,7 +31,7 @@ _MODES = ("constant", "nearest", "mirror", "reflect", "grid-wrap")
 
 
 def _ends_halved(g: Any, axis: int, mode: str, factor: float) -> Any:
-    """A cotangent with its ends multiplied, where the filter is no symmetric matrix."""
+    """A cotangent with its ends multiplied, where the filter is not a symmetric matrix."""
     size = g.shape[axis]
     if mode in ("nearest", "reflect", "grid-wrap") or size < 2:
         return g

@@ -350,7 +350,7 @@ def from_euler(seq: str, angles: Any, degrees: bool = False) -> Any:
 
 
 def _concatenated(rotations: Any) -> Any:
-    """Rotations, one after the other."""
+    """Rotations, in turn."""
     one = isinstance(rotations, Rotation)
     given = [_parts_of(rotation) for rotation in ([rotations] if one else rotations)]
     columns = zip(*given, strict=True)

@@ -86,7 +86,7 @@ def _pairs(values: Any, ndim: int, whole: bool = False) -> Any:
 
 
 def _pad_constant(array: Any, widths: Widths, constant_values: Any = 0) -> Any:
-    """One number all around; or sides one after the other, as NumPy overwrites the corners."""
+    """One number all around; or sides in turn, as NumPy overwrites the corners."""
     ndim = np.ndim(array)
     given = as_array(constant_values)
     if is_recorded(given):

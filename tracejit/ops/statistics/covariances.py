@@ -1,6 +1,6 @@
 """Covariances and correlations: formulas, with NumPy's own order of operations and so its bits.
 
-That weights are no negative numbers, and leave degrees of freedom, is checked where they are known
+That weights are not negative numbers, and leave degrees of freedom, is checked where they are known
 while recording.
 """
 

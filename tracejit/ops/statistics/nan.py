@@ -18,7 +18,7 @@ from tracejit.ops.statistics.statistics import freedom, root_of_variance
 
 
 def _is_nan(a: Any) -> Any:
-    """True where a is nan; None where its dtype has none."""
+    """True where a is nan; None if its dtype has none."""
     return np.isnan(a) if a.dtype.kind in "fc" else None
 
 

@@ -187,7 +187,7 @@ def _values_jvp(v: Any, y: Any, x: Any, xp: Any, fp: Any) -> Any:
 
 
 def _batched_interp(moved: Moved, x: Any, xp: Any, fp: Any) -> Any:
-    """For all elements at once on one grid; otherwise one after the other."""
+    """For all elements at once on one grid; otherwise in turn."""
     return NotImplemented if moved[1] or moved[2] else interpolate(x, xp, fp)
 
 

@@ -283,7 +283,7 @@ class _Gathering:
         return value
 
     def _split(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Scaled | None:
-        """The result of `node` as a number times the rest; None where it has no such number."""
+        """The result of `node` as a number times the rest; None if it has no such number."""
         split = _splitting(node)
         if split is None or not node.results[0].type.is_real:
             return None
@@ -440,7 +440,7 @@ SPLITS: dict[Op, Split] = {
 
 
 def _splitting(node: Node) -> Split | None:
-    """The rule that splits a number off the result of a node; None where there is none."""
+    """The rule that splits a number off the result of a node; None if there is none."""
     found = SPLITS.get(node.op)
     if found is None and is_linear(node):
         return _Gathering._split_linear

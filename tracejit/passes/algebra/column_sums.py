@@ -265,7 +265,7 @@ PRODUCTS = {
 
 
 def _rule_of(made: Node) -> Callable[[_Sums, Node, Axes, int], Summed | None] | None:
-    """The rule that makes the sum of a node's result of other sums; None where it is not linear."""
+    """The rule that makes the sum of a node's result of other sums; None if it is not linear."""
     op = made.op
     if op.product == "matrices":
         return _Sums._product

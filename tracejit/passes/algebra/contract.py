@@ -74,7 +74,7 @@ def _is_open(node: Node, operands: Sequence[Value]) -> bool:
 
 
 def _contracted(graph: Graph, node: Node, operands: Sequence[Value]) -> Value | None:
-    """The replacement of a node of einsum; None where it stays."""
+    """The replacement of a node of einsum; None if it stays."""
 
     def do(op: str, *values: Value, **params: Any) -> Value:
         return emit(graph, node, op, values, **params)
@@ -127,7 +127,7 @@ def _in_steps(
     do: Do, factors: Sequence[Factor], output: str, optimize: Any, size: int
 ) -> Value | None:
     """The product of many factors, of so many elements, by the steps that NumPy takes, or by the
-    best ones where it takes none, and then by NumPy if that is not all finite. None where nothing
+    best ones where it takes none, and then by NumPy if that is not all finite. None if nothing
     is gained."""
     labels = tuple([one.letters for one in factors])
     shapes = tuple([tuple([estimated((size,)) for size in one.shape]) for one in factors])

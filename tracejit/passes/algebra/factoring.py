@@ -211,7 +211,7 @@ class _Sum:
         self.spelled: dict[Value, Product] = {}
 
     def total(self, addends: Sequence[Signed]) -> Value | None:
-        """The sum of the addends in a cheaper form; None where there is none."""
+        """The sum of the addends in a cheaper form; None if there is none."""
         terms = [self._term(sign, value) for sign, value in addends]
         better = self._shorter(terms)
         return None if better is terms else written_sum(self.new, self.node, self._written(better))
@@ -282,7 +282,7 @@ class _Sum:
         return terms if len(collected) == len(terms) else collected
 
     def _one_of(self, terms: tuple[Term, ...], numbers: tuple[float, ...]) -> Term | None:
-        """One term for terms that are these numbers times the same; None where nothing is saved."""
+        """One term for terms that are these numbers times the same; None if nothing is saved."""
         at, stays = min(enumerate(terms), key=lambda term: term[1].product.price)
         if stays.value is None or not stays.product.factors:
             # The numbers are those of factors spelled out; the factors that stay have another.
@@ -366,7 +366,7 @@ class _Sum:
         return {n: rest for n, rest in sorted(rests.items()) if rest is not None and rest.saved > 0}
 
     def _rest(self, term: Term, factors: Counter[Factor], divisor: float = 1.0) -> Rest | None:
-        """The rest of a term without some of its factors; None where that may be large."""
+        """The rest of a term without some of its factors; None if that may be large."""
         left, number = term.product.factors - factors, term.number / divisor
         if not left:
             check_merged((1.0,), number, self.node.results[0].type.dtype)

@@ -1,7 +1,7 @@
 """Algebraic simplification that changes no bit of a result.
 
 The patterns are the rows `EXACT` and `SIGN_OF_NAN` of the table in `rewrites`; `RULES` maps an op
-to rewrites that are no patterns, each (graph, node, operands) -> value or None. A rule may only
+to rewrites that are not patterns, each (graph, node, operands) -> value or None. A rule may only
 replace a value by one of the same type whose every bit is the same, -0.0, inf and nan included:
 x * 1.0 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0). Two rules for what only derivatives are made
 of say what they may change: `_add_slice` and `_product_with_directions`. `simplify_exactly` leaves

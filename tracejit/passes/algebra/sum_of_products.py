@@ -229,7 +229,7 @@ def is_linear(node: Node) -> bool:
 
 
 def multiple_of(value: Value) -> Signed | None:
-    """A value as a number times another of its type; None where it is no such product."""
+    """A value as a number times another of its type; None if it is no such product."""
     made = made_by(value, "multiply", "negative")
     if made is None:
         return None

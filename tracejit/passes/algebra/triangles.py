@@ -6,7 +6,7 @@ factor.T @ cotangent. Where the cotangent is a sum of a diagonal d and of outer 
 -v u.T, if that is symmetric. Its product with the inverse then takes no product of matrices, and
 nothing is multiplied by the factor that had been divided by it.
 
-It is no pattern: the cotangent is a sum of any number of terms, in any order and with any sign.
+It is not a pattern: the cotangent is a sum of any number of terms, in any order and with any sign.
 
 IR in -> IR out:
 
@@ -102,7 +102,7 @@ class _Terms:
         self.factor = factor
 
     def of(self, value: Value, sign: int = 1, turned: bool = False) -> list[OuterProduct] | None:
-        """The terms of S that come from `value`, or from its transpose; None where some other part
+        """The terms of S that come from `value`, or from its transpose; None if some other part
         is in it."""
         node = value.node
         if node is None or (node.region, node.segment) != self.place or value.type.ndim != 2:

@@ -31,7 +31,7 @@ from tracejit.support.cost_model import costs
 class Pass(NamedTuple):
     """One rewrite of graphs.
 
-    `run` answers the graph that it is given where it finds nothing to do. Without any of the ops
+    `run` returns the graph that it is given where it finds nothing to do. Without any of the ops
     `needs` it never finds anything; an empty collection says nothing. A pass that is not legal
     `along_decisions` leaves graphs alone that decide. One that `is_exact` changes no bit.
     """

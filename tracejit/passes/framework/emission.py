@@ -1,7 +1,7 @@
 """Emission: what the rules of every pass are made with.
 
 A rule is called as rule(graph, node, operands), the operands being values of the graph that is
-built, and answers the value that stands for the node's result, or None where it does not apply.
+built, and returns the value that stands for the node's result, or None if it does not apply.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tracejit.support.cost_model import costs
 
 
 class OutOfRange(Exception):
-    """Constants that a rewrite would merge are no constant: it must leave them as they are."""
+    """Constants that a rewrite would merge are not constant: it must leave them as they are."""
 
 
 Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
@@ -91,7 +91,7 @@ def fold(
 
 
 def check_merged(parts: Iterable[Any], merged: Any, dtype: np.dtype[Any]) -> None:
-    """Raise OutOfRange where finite `parts`, of which none is zero, make a constant that is no
+    """Raise OutOfRange if finite `parts`, of which none is zero, make a constant that is no
     normal number of `dtype`: it overflows, or loses digits.
 
     Where a part is infinite, nan or zero, so may be what is merged.
@@ -111,7 +111,7 @@ def check_merged(parts: Iterable[Any], merged: Any, dtype: np.dtype[Any]) -> Non
 
 
 def check_scaled(number: float, constant: Constant, dtype: np.dtype[Any]) -> None:
-    """Raise OutOfRange where `number` times `constant` is to be no constant of `dtype`."""
+    """Raise OutOfRange if `number` times `constant` is to be no constant of `dtype`."""
     with np.errstate(all="ignore"):
         merged = number * np.asarray(constant.data, dtype="f8")
     check_merged((number, constant.data), merged, dtype)

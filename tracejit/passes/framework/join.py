@@ -117,7 +117,7 @@ class Tree:
         """Add the trace `graph`, whose inputs are known by `keys`, and return its number. A trace
         that is in the tree already keeps its number.
 
-        Raises Misfit where it differs from others before a decision with another outcome.
+        Raises Misfit if it differs from others before a decision with another outcome.
         """
         known: dict[Value, Value] = {}
         bodies: dict[Subgraph, Subgraph] = {}

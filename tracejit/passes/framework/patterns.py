@@ -50,7 +50,7 @@ SWAPPED = "the last two axes exchanged"
 
 @cache
 def mirrored(op: str) -> str | None:
-    """The op that computes the same with the operands exchanged; None where there is none."""
+    """The op that computes the same with the operands exchanged; None if there is none."""
     return op if op in OPS and OPS[op].commutative else COMPARISONS.get(op)
 
 
@@ -132,7 +132,7 @@ class Matching(NamedTuple):
     nodes: tuple[Node, ...] = ()
 
     def bind(self, name: str, value: Any) -> Matching | None:
-        """The same with `name` for a value; None where it stands for another already."""
+        """The same with `name` for a value; None if it stands for another already."""
         if not name or (name in self.bound and _is_same(self.bound[name], value)):
             return self
         return None if name in self.bound else Matching({**self.bound, name: value}, self.nodes)
@@ -323,7 +323,7 @@ class Pattern:
     def __call__(
         self, graph: Graph, node: Node, operands: tuple[Value, ...], around: Around | None = None
     ) -> Value | None:
-        """The replacement for the result of `node`, as a rule of any pass; None where that
+        """The replacement for the result of `node`, as a rule of any pass; None if that
         stays."""
         if not self.may_fit(operands):
             return None

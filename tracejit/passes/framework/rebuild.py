@@ -2,7 +2,7 @@
 given to it.
 
 A rewrite is called as rewrite(new_graph, node, operands), the operands being values of the new
-graph, and answers the values that stand for the node's results, or None to copy the node. Emission
+graph, and returns the values that stand for the node's results, or None to copy the node. Emission
 into the new graph hash-conses, so what a rewrite makes equal becomes one node. A rewrite of few
 `ops` names them, and is not asked about others.
 

@@ -24,7 +24,7 @@ from tracejit.passes.framework.emission import emit, made_by
 
 Order = tuple[int, ...]
 AxisMap = tuple[int | None, ...]
-"""The axis of the result that each axis of an operand becomes; None where it ends."""
+"""The axis of the result that each axis of an operand becomes; None if it ends."""
 REDUCTIONS = ("sum", "max", "min")
 UPDATES = ("add_slice", "set_item", "add_item", "subtract_item")
 PRODUCTS = ("matmul", "dot_matrix")
@@ -60,7 +60,7 @@ class AxisRule(NamedTuple):
 
 
 def axis_maps(node: Node) -> tuple[AxisMap, ...] | None:
-    """The axes that belong together in a node; None where it cannot be made in another order."""
+    """The axes that belong together in a node; None if it cannot be made in another order."""
     rule = _rule(node)
     return None if rule is None else rule.maps(node)
 

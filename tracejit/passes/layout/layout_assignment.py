@@ -9,7 +9,7 @@ loops that become longer gain more than it takes to copy what enters and what le
 those of transposed factors in reverse, stacks of small matrices are multiplied by `einsum` along
 the long axis, and a product that is read transposed only is made so, whatever its shape.
 
-The classes are tried one after the other, the largest first, each also with the axes before it.
+The classes are tried in turn, the largest first, each also with the axes before it.
 The time that loops, products and copies take with a class last is compared to the time without,
 from sizes and the figures of the cost model.
 
@@ -97,7 +97,7 @@ def is_narrow(type: ArrayType) -> bool:
 
 
 def long_axis(type: ArrayType) -> int | None:
-    """The long axis before the short rows of an array; None where it is of no short rows."""
+    """The long axis before the short rows of an array; None if it is of no short rows."""
     return _kind_of(type, costs())[0]
 
 
@@ -246,7 +246,7 @@ class Layouts:
         return self.orders.get(value) or own_order(value)
 
     def making(self, node: Node) -> Making | None:
-        """The making of a node of values as they are kept; None where it is made as in the
+        """The making of a node of values as they are kept; None if it is made as in the
         program."""
         if node not in self.maps:
             return None

@@ -43,7 +43,7 @@ from tracejit.support.cost_model import costs
 
 
 class SliceUpdate(NamedTuple):
-    """`base`, but that a part is `inside`, None where it is zero, and that `others` are added."""
+    """`base`, but that a part is `inside`, None if it is zero, and that `others` are added."""
 
     base: Value
     area: Area
@@ -261,7 +261,7 @@ class _Search:
         return found
 
     def _joined(self, node: Node, number: int) -> SliceUpdate | None:
-        """The slice update that a concatenation is; None where it is none."""
+        """The slice update that a concatenation is; None if it is none."""
         parts = list(self._pieces(node, node, tuple(0 for _ in node.results[0].type.shape)))
         if not 1 < len(parts) <= costs().most_joined_parts or not all(
             has_area(part) for part in parts

@@ -98,12 +98,12 @@ class SliceRows(NamedTuple):
     @property
     def levels(self) -> Iterator[tuple[int, int]]:
         """The gaps of each axis: of so many elements, one run of them after the other, that
-        many at the start are no gap."""
+        many at the start are not a gap."""
         for axis in range(len(self.lengths), 0, -1):
             yield self._reach(axis), math.prod(self.lengths[axis - 1 :])
 
     def around(self, part: Sequence[int], shape: Sequence[int]) -> SliceRows | None:
-        """The rows of an array of `shape` that a `part` lies in; None where it has no place there.
+        """The rows of an array of `shape` that a `part` lies in; None if it has no place there.
 
         >>> SliceRows((3, 4), (8,)).around((3, 4), (5, 6))
         SliceRows(extents=(5, 6), lengths=(8,))

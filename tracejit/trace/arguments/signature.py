@@ -152,7 +152,7 @@ class Leaf(NamedTuple):
         return self.given is other.given and all(guard.check(other.value) for guard in guards)
 
     def difference(self, other: Leaf, guards: Iterable[Guard], what: str) -> Difference | None:
-        """The first of its guards that another leaf, called `what`, fails; None where it passes."""
+        """The first of its guards that another leaf, called `what`, fails; None if it passes."""
         if self.given is not other.given:
             return Difference(KIND, what, _noun(self), _noun(other), place=other.name)
         failing = next((guard for guard in guards if not guard.check(other.value)), None)
@@ -246,7 +246,7 @@ def is_no_spec(given: Any) -> bool:
 def bind_arguments(
     signature: inspect.Signature, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    """The arguments by parameter, defaults filled in; ArityError where they do not fit."""
+    """The arguments by parameter, defaults filled in; ArityError if they do not fit."""
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:

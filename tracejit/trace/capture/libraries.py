@@ -33,7 +33,7 @@ def is_of_library(cls: type) -> bool:
 
 
 def kept_names(value: Any) -> list[str]:
-    """The names of attributes that are no caches, in order."""
+    """The names of attributes that are not caches, in order."""
     return [word for word in getattr(value, "__dict__", {}) if _counts(word)]
 
 

@@ -39,7 +39,7 @@ class CapturedView(NamedTuple):
 
 
 def view_between(array: np.ndarray, view: np.ndarray) -> CapturedView | None:
-    """Find the steps that make `view` from `array`; None where basic indexing, another order of
+    """Find the steps that make `view` from `array`; None if basic indexing, another order of
     axes and reshaping do not make it."""
     if type(array) is not np.ndarray or array.dtype != view.dtype or not view.size:
         return None

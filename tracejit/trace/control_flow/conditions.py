@@ -37,7 +37,7 @@ def record_side(
 
 
 def common_type(types: Sequence[ArrayType]) -> ArrayType | None:
-    """The type that values of these types all become; None where there is none.
+    """The type that values of these types all become; None if there is none.
 
     >>> from tracejit.ir.types import parse_type
     >>> common_type([parse_type("~i8"), parse_type("f4"), parse_type("f4[]")])

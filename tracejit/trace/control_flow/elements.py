@@ -138,7 +138,7 @@ class Made(NamedTuple):
 
 
 def elements_of(o: Any, made: Mapping[int, Made]) -> Elements | None:
-    """The elements of an object; None where one cannot stand for all. `made` has iterators by
+    """The elements of an object; None if one cannot stand for all. `made` has iterators by
     their ids."""
     kind = type(o)
     if kind in (RecordedRange, ReversedRange):

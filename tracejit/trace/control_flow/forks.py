@@ -1,4 +1,4 @@
-"""Forks: conditions of Python's on recorded values, whose sides run one after the other.
+"""Forks: conditions of Python's on recorded values, whose sides run in turn.
 
 A fork records one side, then the other, each out of the graph; what their variables are after is
 merged by a node that owns both. A side may only compute. Where it does more (`Refused`), raises, or
@@ -126,7 +126,7 @@ class Attempt:
         return self.checks
 
     def check(self, failed: Any) -> None:
-        """Let the code around ask if anything has raised. Raises CheckFailed where that is so in
+        """Let the code around ask if anything has raised. Raises CheckFailed if that is so in
         this call, and no code around is being recorded."""
         around = self.watch.around(self)
         if around:
@@ -135,7 +135,7 @@ class Attempt:
             raise CheckFailed
 
     def check_events(self) -> None:
-        """Raise Refused where a Variable was assigned."""
+        """Raise Refused if a Variable was assigned."""
         if len(self.recording.events) > self.events:
             raise Refused("a Variable is assigned")
 
@@ -340,7 +340,7 @@ class _Merging:
 
 
 def chosen(recording: Recording, choice: Tensor, first: Any, second: Any) -> Any:
-    """One of two numbers, by a condition. Raises Refused where their types differ."""
+    """One of two numbers, by a condition. Raises Refused if their types differ."""
     return _Merging(recording, choice, Ran([], [first]), Ran([], [second])).run()[0]
 
 
@@ -365,7 +365,7 @@ def either(truths: Sequence[Any]) -> Any:
 
 
 def check_errors(nodes: Sequence[Node], wanted: Sequence[Value]) -> None:
-    """Raise Refused where something may raise in the user's program that nobody reads."""
+    """Raise Refused if something may raise in the user's program that nobody reads."""
     raising = [node for node in nodes if may_raise(node) or raises_in_python(node)]
     if raising:
         needed = {*needed_for(wanted, nodes, ())}
@@ -417,7 +417,7 @@ def _is_same_number(a: Any, b: Any) -> bool:
 
 
 def common_kind(a: ArrayType, b: ArrayType) -> ArrayType | None:
-    """The type of a value that has these on the sides; None where Python could tell them apart."""
+    """The type of a value that has these on the sides; None if Python could tell them apart."""
     if a is b:
         return a
     if a.shape or b.shape or "array" in (a.form, b.form):

@@ -199,7 +199,7 @@ class Rounds(Turns):
         return found[: self.names]
 
     def check_rows(self) -> None:
-        """Raise Refused where an array is written to while the loop goes over it."""
+        """Raise Refused if an array is written to while the loop goes over it."""
         if any(self.recording.placed[one] for one in self.row_values):
             raise Refused("it writes to a row of the array that it goes over")
         rows = {value for one in self.arrays_of_rows for value in held_by(one)}
@@ -236,7 +236,7 @@ class Rounds(Turns):
         return self.is_short and origins_of(value) == {self.number._value}
 
     def check_sizes(self, nodes: Sequence[Node]) -> None:
-        """Raise BetterApart where the steps of a short loop are few and small, or compute large
+        """Raise BetterApart if the steps of a short loop are few and small, or compute large
         arrays: that is quicker one by one."""
         if not self.is_short:
             return

@@ -229,11 +229,11 @@ class Turns(Attempt):
         """Hand on what is kept of all steps."""
 
     def check_test(self) -> None:
-        """Raise Refused where the test may raise."""
+        """Raise Refused if the test may raise."""
         check_errors(self.test.nodes, self.test.outputs)
 
     def step(self, variable: Variable, after: Any) -> list[Any] | None:
-        """The leaves of a variable after a step; None where the step is to be recorded again."""
+        """The leaves of a variable after a step; None if the step is to be recorded again."""
         recording, before = self.recording, variable.now
         if is_unbound(before):
             if is_unbound(after):

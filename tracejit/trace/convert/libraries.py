@@ -102,7 +102,7 @@ def refuse_closed(called: Any, args: Any, kwargs: Any) -> None:
 
 def number_of(tensor: Any) -> Any:
     """The number of a Tensor that is the same in all calls of a kernel, which then compares the
-    arrays that it is computed from; None where it may not be."""
+    arrays that it is computed from; None if it may not be."""
     origins = origins_of(tensor._value)
     if origins == set():
         return np.array(tensor)
@@ -256,7 +256,7 @@ class FrozenDistribution:
 
 
 def of_norm(norm: Callable[..., Any]) -> Callable[..., Any]:
-    """scipy.linalg.norm, which answers a Python float for what BLAS and LAPACK compute."""
+    """scipy.linalg.norm, which returns a Python float for what BLAS and LAPACK compute."""
     recorded = recordable(norm, as_array)
 
     def call(

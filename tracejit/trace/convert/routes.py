@@ -194,7 +194,7 @@ class Routes:
         self.lent: dict[int, Any] = {}
 
     def route(self, called: Any) -> Any:
-        """The callable in place of `called`; None where that is the callable itself, converted."""
+        """The callable in place of `called`; None if that is the callable itself, converted."""
         kind = type(called)
         if kind is MethodType or (kind is BuiltinFunctionType and type(called.__self__) in _OWNERS):
             found = _method(called)

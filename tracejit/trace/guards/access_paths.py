@@ -23,7 +23,7 @@ Bind = Callable[[Any], str]
 
 
 class PathStep(NamedTuple):
-    """One kind of step. `read` answers what stands there, given the object that was reached and an
+    """One kind of step. `read` returns what stands there, given the object that was reached and an
     argument such as the word of the attribute; `spell` is the Python that does the same, `label`
     how the user writes it."""
 

@@ -153,7 +153,7 @@ def _spelled(
 
 def value_of(path: tuple[str, ...] | None, names: Mapping[str, Any]) -> Any:
     """The object that this name and its attributes lead to. Only classes and modules are looked
-    into. None where the object is not known."""
+    into. None if the object is not known."""
     if path is None:
         return None
     value = names.get(path[0])

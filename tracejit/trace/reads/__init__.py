@@ -7,7 +7,7 @@ recording.
     notes.py       notes a value that is read of an object, once, as it was before the function ran
     attributes.py  finds attributes as Python does, so that the code of properties is converted
     containers.py  items, lengths and elements, and how containers were before they were changed
-    writes.py      writes, of which later reads are no dependency, and what they leave behind
+    writes.py      writes, of which later reads are not a dependency, and what they leave behind
     calls.py       calls: functions are converted, and C is given objects whose contents are noted
     rules.py       rules of builtins, and of functions that call the user's code
     reader.py      all of that as operators

@@ -241,7 +241,7 @@ class Calls(Writes):
         return self._of_c(called)
 
     def _other(self, called: Any, kind: type) -> Any:
-        """The callable in place of one that is no function."""
+        """The callable in place of one that is not a function."""
         if kind in _BOUND:
             return self._of_c(called)
         if called is _WRITE:

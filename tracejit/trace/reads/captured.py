@@ -73,7 +73,7 @@ class ReadCaptures:
         return True
 
     def _moves(self, holder: Any, step: PathStep, key: Any, value: Any) -> Any:
-        """Answer what is recorded of a number that is lent; None where it is not."""
+        """Answer what is recorded of a number that is lent; None if it is not."""
         assert self.loan is not None
         place = id(holder), step, key
         if place not in self._moving:

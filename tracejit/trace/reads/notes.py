@@ -2,7 +2,7 @@
 
 An object is from outside unless the recording has made it. One that nothing led to, such as what C
 code answers, counts as from outside, too: a note on an object that nobody else holds always holds.
-What the function has written itself is no dependency afterwards.
+What the function has written itself is not a dependency afterwards.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ from tracejit.trace.tensor.tensor import TENSORS
 MISSING = type("Missing", (), {"__repr__": lambda self: "missing"})()
 _BOUND = (BuiltinFunctionType, MethodWrapperType, MethodType)
 OF_THREADS = frozenset(("threading", "_thread"))
-"""The modules of objects by which threads wait for one another: their state is no value."""
+"""The modules of objects by which threads wait for one another: their state is not a value."""
 ALL = object()
 """The key of a container that was noted whole before it was changed."""
 
@@ -420,7 +420,7 @@ class Notes:
         raise NotImplementedError
 
     def fixed(self) -> frozenset[int] | None:
-        """The objects, by id, that count as they are; None where all do."""
+        """The objects, by id, that count as they are; None if all do."""
         if self.refused or self.goes_by_identity or self.written.keys() - self.made_here.keys():
             return None
         fixed = {*self.compared, *self.walks, *self.changed, *self.former, *self.paths}

@@ -76,7 +76,7 @@ class Noting(Calls):
         return function
 
     def guard(self) -> Guards | None:
-        """All that was read, as one function; None where nothing was."""
+        """All that was read, as one function; None if nothing was."""
         self.settle(())
         return compiled(self.all())
 

@@ -61,7 +61,7 @@ def repaired(
     pairs: Sequence[tuple[Any, AccessPath]] = (),
 ) -> tuple[list[Condition], dict[int, AccessPath]] | None:
     """The conditions that hold now instead of those of a recording, and the places of objects that
-    have others there now, by the id of the former; None where something was read that is another.
+    have others there now, by the id of the former; None if something was read that is another.
     The objects that are `fixed`, by id, have no others in their places. `pairs` are objects at
     which paths begin, each with the place of the one to begin at instead."""
     repair = _Repair(conditions, fixed)
@@ -114,7 +114,7 @@ class _Repair:
         return None if found is None or others is None else [*found, *others]
 
     def _other_places(self) -> list[Condition] | None:
-        """The conditions that a new object stands everywhere that the former one stood; None where
+        """The conditions that a new object stands everywhere that the former one stood; None if
         it does not."""
         found = []
         for former, place in self.places.items():

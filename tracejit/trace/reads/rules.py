@@ -347,8 +347,8 @@ def _truth_of_all(builtin: Callable[..., Any]) -> Any:
 
 
 def _sorted(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
-    """The rule of `sorted`: of recorded numbers of one type by an array, unless one is no number:
-    the order of the others depends on how Python compares."""
+    """The rule of `sorted`: of recorded numbers of one type by an array, unless one is not a
+    number: the order of the others depends on how Python compares."""
     key, is_reverse = kwargs.get("key"), kwargs.get("reverse", False)
     is_known = kwargs.keys() <= {"key", "reverse"} and type(is_reverse) in (bool, int)
     if len(args) != 1 or not is_known or not _holds_scalars(args[0]):
@@ -368,7 +368,7 @@ def _sorted(reads: Calls, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _as_column(elements: Any) -> Any:
-    """Recorded numbers of NumPy's of one type as an array; None where they are not all that."""
+    """Recorded numbers of NumPy's of one type as an array; None if they are not all that."""
     if type(elements) in TENSORS:
         return elements if elements.dtype.kind in "if" and type(elements.shape[0]) is int else None
     types = {one.type if type(one) in TENSORS else None for one in elements}

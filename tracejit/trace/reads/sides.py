@@ -138,7 +138,7 @@ class Forking(Noting):
         return fork
 
     def turns(self, answer: Any, where: int, number: int, /, *carried: Any) -> Turns | None:
-        """Record one step of a loop for all; None where they are recorded one by one."""
+        """Record one step of a loop for all; None if they are recorded one by one."""
         place, recording = (where, number), current_recording()
         if recording is None or not _may_fork(recording, answer, place):
             return None
@@ -158,7 +158,7 @@ class Forking(Noting):
         /,
         *carried: Any,
     ) -> Any:
-        """Record one step of a loop over elements for all; None where Python goes over them."""
+        """Record one step of a loop over elements for all; None if Python goes over them."""
         place, recording = (where, number), current_recording()
         if recording is None or not _may_run(recording, place):
             return None
@@ -189,7 +189,7 @@ class Forking(Noting):
         return costs().recorded_outer_steps if is_outer else costs().recorded_steps
 
     def watching(self, recording: Recording, place: tuple[int, int]) -> Watched:
-        """Answer who sees to the sides. Raises Refused where the side at a place runs."""
+        """Answer who sees to the sides. Raises Refused if the side at a place runs."""
         if self.watch is None:
             self.watch = Watched(self)
         self.watch.recording = recording
@@ -252,7 +252,7 @@ def _chosen_of(test: Any, first: Any, second: Any) -> Any:
 
 
 def _check_unknown(forks: Sequence[Attempt], test: Any) -> None:
-    """Raise BetterApart where Python would know the outcome of a test at each step."""
+    """Raise BetterApart if Python would know the outcome of a test at each step."""
     if any(type(one) is Rounds and one.knows(test._value) for one in forks):
         raise BetterApart("its outcome is known at each step")
 
@@ -343,7 +343,7 @@ class Watched:
         return self.forks[: self.forks.index(fork)]
 
     def check_count(self, count: Any) -> None:
-        """Raise Refused where a number of steps may be any after something has raised."""
+        """Raise Refused if a number of steps may be any after something has raised."""
         if type(count) in TENSORS and any(one.failing() for one in self.forks):
             steps = {one.number._value for one in self.forks if type(one) is Rounds}
             origins = origins_of(count._value)

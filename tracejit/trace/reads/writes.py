@@ -75,7 +75,7 @@ class Writes(Containers):
 
     def by_user(self, o: Any, word: str, names: tuple[str, str, str]) -> Callable[..., Any] | None:
         """The user's function that writes or deletes an attribute: of the class, of a property or
-        of another descriptor; None where Python does."""
+        of another descriptor; None if Python does."""
         hook = lookup(type(o), names[0])
         if _is_hook(hook):
             self.note_type(o)

@@ -224,7 +224,7 @@ def _copy_back(array: Any, condition: Condition) -> None:
 
 
 def _position(iterator: Any) -> list[Any] | None:
-    """The position of an iterator, a generator or a file; None where it has none to show."""
+    """The position of an iterator, a generator or a file; None if it has none to show."""
     if type(iterator) is GeneratorType:
         frame = iterator.gi_frame
         return [] if frame is None else [frame.f_lasti, *frame.f_locals.values()]

@@ -66,7 +66,7 @@ class Prefix:
     """The values of a recording that were computed."""
 
     def __init__(self, nodes: Sequence[Node], read: Callable[[Value], Any]) -> None:
-        """Nothing computed yet; `read(input)` answers an argument, or raises Unknown."""
+        """Nothing computed yet; `read(input)` returns an argument, or raises Unknown."""
         self._nodes = nodes
         self._read = read
         self._known: dict[Value, Any] = {}

@@ -420,7 +420,7 @@ def eager_tensor(data: Any, type: ArrayType) -> Tensor:
 
 
 def handle_tensor(thing: Any) -> Tensor:
-    """A Tensor that stands for an object that is no array."""
+    """A Tensor that stands for an object that is not an array."""
     return Tensor(_held(HANDLE, thing), EAGER)
 
 

@@ -84,7 +84,7 @@ class Handling:
         return ""
 
     def check_change(self, here: Callable[[], Where | None]) -> None:
-        """Raise Failed where the function has begun to handle errors in another way."""
+        """Raise Failed if the function has begun to handle errors in another way."""
         change = self.change()
         if change:
             where = here()
@@ -92,7 +92,7 @@ class Handling:
             raise Failed("floating", self.problem)
 
     def check(self) -> None:
-        """Raise Failed where a function that has ended handled errors in another way."""
+        """Raise Failed if a function that has ended handled errors in another way."""
         if not self.problem and self.is_left_strict():
             self.problem = STRICT
         if self.problem:

@@ -47,7 +47,7 @@ def is_plain_number(tensor: Any) -> bool:
 
 def origins_of(value: Value) -> set[Value] | None:
     """The inputs and sizes that `value` is computed from: none where it is made of constants alone.
-    None where a draw or a callback is among what computes it, or where an array or NumPy scalar has
+    None if a draw or a callback is among what computes it, or where an array or NumPy scalar has
     gone through a marker, which may stand for something that is differentiated by."""
     pending, met, found = [value], {value}, set[Value]()
     while pending:
@@ -68,7 +68,7 @@ def origins_of(value: Value) -> set[Value] | None:
 
 def readable_origins(recording: Any, value: Value) -> set[Value] | None:
     """The inputs and sizes that a value is computed from, if Python may read the value under guards
-    on them without losing a derivative. None where it may not."""
+    on them without losing a derivative. None if it may not."""
     origins = origins_of(value)
     if not origins:
         return origins

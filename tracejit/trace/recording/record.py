@@ -212,8 +212,8 @@ class Recording(Recorder):
         return tuple(Tensor(value, self) for value in node.results)
 
     def _stacked(self, values: Sequence[Value]) -> Any:
-        """An array of values most of which are rows of others, one after the other, made of slices;
-        None where they are not."""
+        """An array of values most of which are rows of others, in turn, made of slices;
+        None if they are not."""
         runs = rows_of(values)
         is_long = len(values) > costs().recorded_steps * len(runs)
         if not is_long or all(whole is None for whole, *_ in runs):
@@ -234,7 +234,7 @@ class Recording(Recorder):
         return self.mixed.get(value, (value.type,))
 
     def is_python(self, value: Value) -> Any:
-        """A truth value, maybe recorded, that says if a number is one of Python's; None where
+        """A truth value, maybe recorded, that says if a number is one of Python's; None if
         nobody knows."""
         if value in self.mixed:
             return self.pythons.get(value)
@@ -265,12 +265,12 @@ class Recording(Recorder):
         return PYTHON_TYPES[kinds[0].dtype.kind](number) if is_python else number
 
     def check_kind(self, *operands: Any) -> None:
-        """Raise MustNotFork where one of these is Python's number on one side of a condition."""
+        """Raise MustNotFork if one of these is Python's number on one side of a condition."""
         if any(type(one) in TENSORS and one._value in self.mixed for one in operands):
             raise MustNotFork
 
     def _check_mixed(self, node: Node) -> None:
-        """Raise MustNotFork where an operation would tell NumPy's numbers from those of Python that
+        """Raise MustNotFork if an operation would tell NumPy's numbers from those of Python that
         they are on one side of a condition; its result may be of both kinds, too."""
         if isinstance(node.op, ControlFlow):
             return  # its bodies were looked at
@@ -302,7 +302,7 @@ class Recording(Recorder):
                 self.pythons.update(dict.fromkeys(node.results, both))
 
     def _check_divisor(self, node: Node) -> None:
-        """Raise MustNotFork where Python would raise for its own numbers, in this call."""
+        """Raise MustNotFork if Python would raise for its own numbers, in this call."""
         last = node.operands[-1]
         divisor: Any = last.data if isinstance(last, Constant) else Tensor(last, self)
         if not divides(node) or not divisor != 0:
@@ -482,7 +482,7 @@ class Recording(Recorder):
         raise self._needed(value, call, fix or NUMBERS)
 
     def check_sides(self) -> None:
-        """Raise Refused where a side of a condition asks for a number: it may not be taken."""
+        """Raise Refused if a side of a condition asks for a number: it may not be taken."""
         if self.sides:
             raise Refused("a number is needed")
 
@@ -523,7 +523,7 @@ class Recording(Recorder):
         """`convert` of what `value` is in this call: what is recorded from here on is recorded for
         that outcome.
 
-        Raises ValueNeededError where it is not known: of what is only described, of one element of
+        Raises ValueNeededError if it is not known: of what is only described, of one element of
         a batch, of a cotangent.
         """
         if convert is not bool and value in self.mixed:
@@ -560,7 +560,7 @@ class Recording(Recorder):
         return data
 
     def made_of_nothing(self, tensor: Tensor) -> Any:
-        """As every recorder; what a tape watches is no constant."""
+        """As every recorder; what a tape watches is not a constant."""
         value = tensor._value
         is_fixed = self.is_routed and self.graph.sizes is None
         if not is_fixed or any(window.knows(value) for window in self.windows):
@@ -686,7 +686,7 @@ def _is_chosen(value: Value) -> bool:
 
 
 def _check_bodies(graph: Graph, gone: Collection[Value]) -> None:
-    """Raise LeakedTensorError where `graph` reads values of a body, which were taken out of it."""
+    """Raise LeakedTensorError if `graph` reads values of a body, which were taken out of it."""
     gone = frozenset(gone)
     reads = [(node.where, node.operands) for node in graph.nodes]
     for where, values in [*reads, (None, tuple(graph.outputs))]:

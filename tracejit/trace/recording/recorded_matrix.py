@@ -6,7 +6,7 @@ the contents of what it was made of, which the guard compares.
 
 A matrix that is an argument, or is made of recorded data, is a RecordedMatrix. As long as nothing
 but products are made of an argument, it is SciPy's object, a handle; what computes with its numbers
-takes it apart. Sums keep the numbers of both one after the other, as by coordinates, where a place
+takes it apart. Sums keep the numbers of both in turn, as by coordinates, where a place
 may occur twice.
 """
 
@@ -156,7 +156,7 @@ class RecordedMatrix:
 
     @property
     def part_names(self) -> tuple[str, ...] | None:
-        """The names of its parts as a result or an argument; None where its format has no such."""
+        """The names of its parts as a result or an argument; None if its format has no such."""
         return PARTS.get("coo" if self.form.endswith("*") else self.format)
 
     def parts(self) -> RecordedMatrix:
@@ -633,7 +633,7 @@ def _kept(matrix: Any) -> type:
 
 
 def _whole_of(names: Sequence[str], parts: Sequence[Any]) -> Any:
-    """The handle that these are the parts of, as they are; None where there is none."""
+    """The handle that these are the parts of, as they are; None if there is none."""
     nodes = [getattr(getattr(part, "_value", None), "node", None) for part in parts]
     for name, node in zip(names, nodes, strict=True):
         if node is None or node.op is not matrix_part or node.params["name"] != name:

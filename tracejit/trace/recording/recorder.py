@@ -109,7 +109,7 @@ class Recorder:
         return self.lift(tensor)
 
     def as_sources(self, values: Sequence[Value]) -> Sequence[Value]:
-        """`values`, to differentiate by. Raises Shared where one cannot be told from something else
+        """`values`, to differentiate by. Raises Shared if one cannot be told from something else
         that computes the same."""
         if not self.shared.isdisjoint(values):
             self.is_torn = True
@@ -143,12 +143,12 @@ class Recorder:
         self.graph.retype()
 
     def check_alive(self) -> None:
-        """Raise LeakedTensorError where Tensors of this recorder can be used no more."""
+        """Raise LeakedTensorError if Tensors of this recorder can be used no more."""
 
     def value_of(self, value: Value, call: str, fix: str, decides: bool = False) -> Any:
         """The number or array that `value` stands for, which `call` of Python's needs.
 
-        Raises ValueNeededError where it is not known or reading it would lose a dependence; what
+        Raises ValueNeededError if it is not known or reading it would lose a dependence; what
         only `decides` loses none.
         """
         raise NotImplementedError
@@ -158,7 +158,7 @@ class Recorder:
         raise NotImplementedError
 
     def followed(self, tensor: Tensor) -> np.ndarray | None:
-        """The elements of `tensor`, by which Python goes from here; None where it may not."""
+        """The elements of `tensor`, by which Python goes from here; None if it may not."""
         return None
 
     def differs_in_steps(self, value: Value) -> bool:
@@ -166,7 +166,7 @@ class Recorder:
         return False
 
     def refuse_placeholder(self, value: Value, call: str) -> None:
-        """Raise RuleTypeError where `call` of Python's asks for what is computed from the
+        """Raise RuleTypeError if `call` of Python's asks for what is computed from the
         cotangents that a rule is probed with."""
         for probe in self.probes:
             if probe.depends(value):
@@ -228,7 +228,7 @@ class Recorder:
         return False
 
     def note_constant(self, tensor: Tensor) -> None:
-        """The numbers of `tensor` are taken for constants."""
+        """The numbers of `tensor` are treated as constants."""
 
     @contextmanager
     def inside_scope(self, may_write: bool = False) -> Iterator[None]:
@@ -370,7 +370,7 @@ class Recorder:
             self.probes = outer
 
     def distinct(self, tensor: Any) -> Tensor:
-        """`tensor` as a value that no other is taken for."""
+        """`tensor` as a value that no other is treated as."""
         self.identities += 1
         result: Tensor = IDENTITY(tensor, number=self.identities)
         return result

@@ -42,7 +42,7 @@ class Replay:
         return id(variable) in self.run.versions
 
     def version(self, variable: Any) -> Value | None:
-        """The value that `variable` had here in the forward run, None where it took another way."""
+        """The value that `variable` had here in the forward run, None if it took another way."""
         values = self.run.versions[id(variable)][1]
         step = self.steps.get(id(variable), 0)
         return values[step] if step < len(values) else None

@@ -53,7 +53,7 @@ def numbers_in(node: Node, owners: Owners = ()) -> Iterator[int]:
 
 
 def letter_of(node: Node, others: Callable[[Node], Hashable]) -> Hashable:
-    """All of a loop but these numbers, as a key; `others` is that of nodes that are no loops."""
+    """All of a loop but these numbers, as a key; `others` is that of nodes that are not loops."""
     params, body = node.params, node.params["body"]
     numbers: dict[Value, int] = {}
     for value in body.inputs:

@@ -165,7 +165,7 @@ class LoopSearch:
         return int(self.weights[np.unique(self.word.letters[numbers])].sum())
 
     def _note(self, misfits: Sequence[tuple[Repetition, Misfit]]) -> None:
-        """Note why the longest repetitions are no loops."""
+        """Note why the longest repetitions are not loops."""
         is_told = self.is_taken.copy()
         for repetition, misfit in sorted(misfits, key=lambda one: one[0].start - one[0].stop):
             where = misfit.node.where

@@ -82,7 +82,8 @@ class Body(NamedTuple):
 
 
 class Misfit(NamedTuple):
-    """The reason why a repetition is no loop, and the node that does not go on like the others."""
+    """The reason why a repetition is not a loop, and the node that does not go on like the
+    others."""
 
     node: Node
     reason: str

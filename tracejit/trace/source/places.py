@@ -121,7 +121,7 @@ def assigned_elements() -> str:
 
 def called() -> tuple[str, str]:
     """The name that the user's running line calls, as it is written there, and its arguments in
-    brackets; empty where it is no name."""
+    brackets; empty where it is not a name."""
     line = where(user_frame())
     text = "" if line is None or line.column is None else line.text[line.column : line.end_column]
     name, bracket, rest = text.partition("(")
@@ -197,7 +197,7 @@ def calls_recorded() -> bool:
 
 
 def named(name: str) -> Any:
-    """The object that the user's running line means by a name, with dots in it or not; None where
+    """The object that the user's running line means by a name, with dots in it or not; None if
     it is not known."""
     frame = user_frame()
     first, *words = name.split(".")
@@ -299,7 +299,7 @@ class SourceFile:
                 self.statements[line] = node
 
     def statement(self, lineno: int, place: Position | None = None) -> ast.stmt | None:
-        """The statement at a line, of several the innermost at this place; None where that is not
+        """The statement at a line, of several the innermost at this place; None if that is not
         known."""
         several = self.shared.get(lineno)
         if several is None:

@@ -23,7 +23,7 @@ Position = tuple[int, int]
 
 def positions(code: CodeType, lines: Sequence[str]) -> list[Position | None]:
     """For each instruction of `code`, which is in a file of these `lines`, a position inside its
-    statement and inside no other that is inside of that; None where it is not known."""
+    statement and inside no other that is inside of that; None if it is not known."""
     if sys.version_info >= (3, 11):
         return [
             None if line is None or column is None else (line, column)
@@ -81,7 +81,7 @@ class Extent(NamedTuple):
 
 
 def extent_of(place: Location | None) -> Extent | None:
-    """The running expression of a recorded location; None where Python does not know its columns
+    """The running expression of a recorded location; None if Python does not know its columns
     (before 3.11), or its code is gone."""
     code = place.code() if isinstance(place, ExpressionLocation) else None
     if code is None or not isinstance(place, ExpressionLocation):

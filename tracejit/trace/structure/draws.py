@@ -74,7 +74,7 @@ def content_of(cell: CellType) -> Any:
 
 
 def _numpy_state() -> Any:
-    """The state of NumPy's own generator; None where np.random is not imported yet, which takes as
+    """The state of NumPy's own generator; None if np.random is not imported yet, which takes as
     long as recording does."""
     if "numpy.random" not in sys.modules:
         return None
@@ -82,7 +82,7 @@ def _numpy_state() -> Any:
 
 
 def _numpy_state_at_import() -> Any:
-    """The state that NumPy's own generator had when it was made; None where it was seeded."""
+    """The state that NumPy's own generator had when it was made; None if it was seeded."""
     bits: Any = np.random.mtrand._rand._bit_generator
     seeds = getattr(bits, "seed_seq", None)
     return None if seeds is None else _random_state(np.random.RandomState(np.random.MT19937(seeds)))

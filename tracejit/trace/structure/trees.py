@@ -45,7 +45,7 @@ class Structure(NamedTuple):
     and True are: their classes, or their exact keys where these do not tell, and nothing where all
     are str.
 
-    An object of a dataclass may have attributes that are no fields: their names are in `order`,
+    An object of a dataclass may have attributes that are not fields: their names are in `order`,
     and the plain ones among them are in `beside`, each as (name, exact key, value). So are the
     factory of a defaultdict, and the shape of a sparse matrix."""
 
@@ -91,7 +91,7 @@ class Structure(NamedTuple):
 
 
 class Kept:
-    """The class of a place in a structure where an object is that is no leaf: it stays."""
+    """The class of a place in a structure where an object is that is not a leaf: it stays."""
 
 
 LEAF = Structure(None)
@@ -253,7 +253,7 @@ def keep(structure: Structure, leaves: Sequence[Any], varies: Sequence[bool]) ->
 
 def leaves_like(structure: Structure, value: Any) -> list[Any] | None:
     """The leaves of a container that is like `structure`, in whatever order its dicts list their
-    keys, without those in the place of what is kept; None where it differs."""
+    keys, without those in the place of what is kept; None if it differs."""
     leaves, given = flatten(value)
     remaining = iter(leaves)
     found: list[Any] = []

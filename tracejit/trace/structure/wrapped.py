@@ -1,9 +1,9 @@
-"""Objects that are no plain arrays although they hold one: arrays that map a file, masked arrays,
+"""Objects that are not plain arrays although they hold one: arrays that map a file, masked arrays,
 objects of pandas, xarray, polars and Dask.
 
 An array that maps a file is the array. What has rules of its own (labels are aligned, gaps left
-out) is no argument of a kernel: Python makes the call, or the call is refused. What stands for an
-array of Dask is refused, because its elements need not fit into memory. No package is imported:
+out) is not an argument of a kernel: Python makes the call, or the call is refused. What stands for
+an array of Dask is refused, because its elements need not fit into memory. No package is imported:
 their classes say where they come from.
 """
 

@@ -175,7 +175,7 @@ class View:
         return base._value is self.seen and self.params["index"] == index
 
     def _check_shared(self, tensor: Any, call: str) -> None:
-        """Refuse where NumPy answers a view or a copy, whichever the layout of memory allows."""
+        """Refuse where NumPy returns a view or a copy, whichever the layout of memory allows."""
         name, held = self.op.name, tensor._held
         if self.op.view is not None or self._surely_shares(held):
             return

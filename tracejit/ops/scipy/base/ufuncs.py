@@ -187,7 +187,7 @@ def function(
     canonical: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] | None = None,
     cost: int = 100,
 ) -> Op:
-    """The op of an elementwise function that is no ufunc. Without `canonical` it answers for no
+    """The op of an elementwise function that is not an ufunc. Without `canonical` it answers for no
     call of the user's."""
     derivs = (deriv,) if deriv is not None and not isinstance(deriv, tuple) else deriv
     title = name or called.__name__

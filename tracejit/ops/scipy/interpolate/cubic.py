@@ -126,7 +126,7 @@ def _bounds(bc_type: Any, y: Any, axis: int) -> list[Any]:
 
 
 def _row(*numbers: Any) -> Any:
-    """Numbers and vectors, one after the other."""
+    """Numbers and vectors, in turn."""
     return np.concatenate([np.reshape(one, (-1,)) for one in numbers])
 
 

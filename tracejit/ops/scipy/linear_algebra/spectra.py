@@ -41,7 +41,7 @@ _SUBSETS = ("subset_by_index", "subset_by_value", "select", "select_range")
 
 
 def _of_all(keywords: dict[str, Any]) -> dict[str, Any]:
-    """The keywords of a call for all eigenvalues; TypeError where it asks for a part of them."""
+    """The keywords of a call for all eigenvalues; TypeError if it asks for a part of them."""
     for word in _SUBSETS:
         if keywords.pop(word, None) not in (None, "a"):
             raise TypeError(

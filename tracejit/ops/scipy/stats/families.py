@@ -137,7 +137,7 @@ class Family:
         return where_valid(valid, y)
 
     def outside(self, z: Any, shapes: tuple[Any, ...], closed: bool) -> Any:
-        """True where points are outside of the support; None where that is everything. Its ends
+        """True where points are outside of the support; None if that is everything. Its ends
         belong to it where it is `closed`."""
         low, high = self.bounds(*shapes)
         conditions = []
@@ -203,7 +203,7 @@ class Discrete(Family):
     point: str = "k"
 
     def outside(self, z: Any, shapes: tuple[Any, ...], closed: bool) -> Any:
-        """Also where points are no integers."""
+        """Also where points are not integers."""
         beyond = super().outside(z, shapes, closed)
         if not closed:
             return beyond

@@ -1,11 +1,11 @@
 '''Flattening of strided slices: a part of each row of an array as one slice of the flat array.
 
-A part u[a:b, c:d] of an array has gaps between its rows, and NumPy goes through it row by row.
-With what lies in the gaps it is one slice of the array made flat, which it goes through several
-times as fast: u.ravel()[start:stop]. What is added, subtracted and multiplied of such parts is
-computed of flat slices, parts of that are flat slices again, and they are added to arrays so. An
-array that is no part of another but of the same shape gets gaps with zeros. All that lies in rows
-of one length is done on flat slices where that saves time, or nothing is.
+A part u[a:b, c:d] of an array has gaps between its rows, and NumPy goes through it row by row. With
+what lies in the gaps it is one slice of the array made flat, which it goes through several times as
+fast: u.ravel()[start:stop]. What is added, subtracted and multiplied of such parts is computed of
+flat slices, parts of that are flat slices again, and they are added to arrays so. An array that is
+not a part of another but of the same shape gets gaps with zeros. All that lies in rows of one
+length is done on flat slices where that saves time, or nothing is.
 
 No element in a gap reaches a result, so that every bit stays what it is. Before a flat slice is
 added to an array its gaps are filled with the zero that leaves every number what it is, -0.0 among

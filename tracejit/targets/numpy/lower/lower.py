@@ -86,7 +86,7 @@ class _Sum:
         self.tiled = tiled
 
     def lowered(self) -> Value | None:
-        """The value that stands for the sum; None where it stays."""
+        """The value that stands for the sum; None if it stays."""
         type, result = self.x.type, self.node.results[0].type
         if result.dtype not in FLOATING or type.sizes is not None or not type.size:
             return None
@@ -110,7 +110,7 @@ class _Sum:
 
     def _over_one_axis(self) -> Value | None:
         """A sum over axes next to each other as one over a single axis of the array in another
-        shape, where that is no copy."""
+        shape, where that is not a copy."""
         x, axis = self.x, sorted(self.axis)
         first, last = axis[0], axis[-1] + 1
         if axis != list(range(first, last)) or x.type.dtype != self.node.results[0].type.dtype:
@@ -263,7 +263,7 @@ class _Sum:
         return all(len(shape) >= -axis and shape[axis] == length for shape in shapes)
 
     def _rows_at_once(self, rows: int, length: int) -> int | None:
-        """The most of `rows` that divide them into blocks of up to blas_elements; None where the
+        """The most of `rows` that divide them into blocks of up to blas_elements; None if the
         blocks would be of few rows, or nothing is gained."""
         type = self.x.type
         if type.ndim < 2 or type.shape[0] in self.tiled or is_tiled(self.x):
@@ -311,7 +311,7 @@ class _Sum:
 
 
 def _rows_of(size: int) -> tuple[int, int] | None:
-    """The shape with the longest rows up to blas_elements that `size` elements have; None where
+    """The shape with the longest rows up to blas_elements that `size` elements have; None if
     there are no long ones.
 
     >>> _rows_of(1_000_000), _rows_of(10_007)

@@ -26,7 +26,7 @@ from tracejit.targets.numpy.plan.liveness import read_values
 
 
 def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
-    """The nodes among `nodes` that are no statements, whatever is updated in place."""
+    """The nodes among `nodes` that are not statements, whatever is updated in place."""
     uses = Counter([value for node in nodes for value in node.operands])
     user = {value: node for node in nodes for value in node.operands}
     by_loops = Counter(v for node in nodes if is_loop(node) for v in node.operands)

@@ -31,7 +31,7 @@ def verify_bindings(
     released: Mapping[int, Sequence[str]] | None = None,
     at_end: Iterable[Value] = (),
 ) -> None:
-    """Raise GraphError where a statement of `plan` may read what it does not mean.
+    """Raise GraphError if a statement of `plan` may read what it does not mean.
 
     Inputs that are `shared` may be the same variable of the code around the body. The names
     `released` are deleted before the statements of these numbers. Besides results and residuals,

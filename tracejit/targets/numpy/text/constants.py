@@ -25,8 +25,6 @@ EXACT_INT = 2**24
 LARGEST = {2: 65504.0, 4: 3.4028234663852886e38, 8: sys.float_info.max}
 """The largest number of a floating dtype, by the bytes it takes."""
 LONGEST_NAME = 8
-MOST_COMPARED = 4096
-"""The most bytes of constants that have one name if they are equal."""
 
 
 class Constants:
@@ -217,7 +215,7 @@ def is_table(data: Any) -> bool:
 
 
 def diagonal_of(data: Any) -> int | None:
-    """The last diagonal of the triangle in which a mask is true; None where it is no such mask.
+    """The last diagonal of the triangle in which a mask is true; None if it is no such mask.
 
     >>> diagonal_of(np.tri(3, dtype=bool)), diagonal_of(np.tri(3, 5, -1, dtype=bool))
     (0, -1)
@@ -290,7 +288,7 @@ def _is_small(node: Node) -> bool:
 def _identity(constant: Constant) -> tuple[Any, ...]:
     """The contents of a small constant that is given, not computed; another is itself alone."""
     is_array = constant.type.form == "array" and constant.made is None
-    if not is_array or constant.data.nbytes > MOST_COMPARED:
+    if not is_array or constant.type.size > costs().most_mask_elements:
         return (id(constant),)
     return constant.type, constant.data.tobytes()
 

@@ -412,7 +412,7 @@ class Ended(NamedTuple):
 
 def ended_by(loop: Node) -> Ended | None:
     """The condition on a carried value that, if it is true, leaves all carried values as they are;
-    None where a loop has none."""
+    None if a loop has none."""
     params, graph = loop.params, loop.params["body"].graph
     if params["reverse"] or "size" in params or any(node.op.effect for node in graph.nodes):
         return None
@@ -430,7 +430,7 @@ def ended_by(loop: Node) -> Ended | None:
 
 
 def _after(value: Value, condition: Node) -> Value | None:
-    """A value of a step where the first side of a condition is taken; None where it is computed."""
+    """A value of a step where the first side of a condition is taken; None if it is computed."""
     if value.node is None:
         return value
     if value.node is not condition:

@@ -47,7 +47,7 @@ def variables(
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raise GraphError where one of these could be anything but a name in the text of a module.
+    """Raise GraphError if one of these could be anything but a name in the text of a module.
 
     Whatever the user's program calls something has been made a name long before. Text that is code
     would run, in this process and from the cache in the next.
@@ -60,7 +60,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def check_text(text: str) -> None:
-    """Raise GraphError where a module holds a character that is not seen, or one that a reader of
+    """Raise GraphError if a module holds a character that is not seen, or one that a reader of
     Python takes for the end of a line: a comment might end before its end."""
     if not text.replace("\n", "").isprintable():
         found = next(one for one in text if one != "\n" and not one.isprintable())
