@@ -1,4 +1,4 @@
-"""The functions of `math` that answer floats, and `sum`, spelled as the user wrote them.
+"""The functions of `math` that return floats, and `sum`, spelled as the user wrote them.
 
 Python computes them to other last bits than NumPy, and raises errors where NumPy has nan and inf.
 Their derivatives, and what is computed of a batch, are those of a ufunc of the same meaning.
