@@ -52,7 +52,7 @@ def instead_of(function: str, called: str = "", given: str = "(...)") -> str:
 
     >>> instead_of("np.sinc")[:43]
     'write it with functions that are recorded, '
-    >>> instead_of("np.save", "np.save", "(path, x)")[48:]
+    >>> instead_of("np.save", "np.save", "(path, x)")[41:]
     '; or at each call: tj.callback(np.save, path, x).'
     """
     called = called or function
