@@ -135,7 +135,7 @@ def _part(item: Any, masks: bool) -> Any:
 
 
 def _differs(item: Any) -> bool:
-    """Return whether a number is another at each step of a loop, or side of a condition."""
+    """Return whether a number may be another in each call, step or side, whatever the arguments."""
     is_number = is_recorded(item) and not item.shape
     return is_number and bool(item._recording.differs_in_steps(item._value))
 

@@ -568,11 +568,12 @@ class Recording(Recorder):
         return self.decisions.prefix[value] if origins_of(value) == set() else tensor
 
     def differs_in_steps(self, value: Value) -> bool:
-        """Return whether a number is another at each step of a loop that is being recorded, or on
-        each side of a condition that was."""
-        if value not in self.known and _is_chosen(value):
+        """Return whether a number is another at each step of a loop that is being recorded, on
+        each side of a condition that was, or for other elements of arrays."""
+        origins = origins_of(value)
+        if value not in self.known and origins != set():
             return True
-        return any(type(one) is Placeholder for one in origins_of(value) or ())
+        return any(type(one) is Placeholder for one in origins or ())
 
     def numpy(self, value: Value) -> np.ndarray:
         """Refused: there is no array yet."""
@@ -668,21 +669,6 @@ class Recording(Recorder):
         place = self._namer.visit(frame, self.in_rule).location
         note = self.where.note if self.where is not None else ""
         return place._replace(note=note) if note else place
-
-
-def _is_chosen(value: Value) -> bool:
-    """Return whether a number is computed from numbers that a condition or loop has made."""
-    waiting, seen = [value], {value}
-    while waiting:
-        node = waiting.pop().node
-        if node is None:
-            continue
-        if isinstance(node.op, ControlFlow):
-            return True
-        new = [one for one in node.operands if one.type.form == "weak" and one not in seen]
-        seen.update(new)
-        waiting += new
-    return False
 
 
 def _check_bodies(graph: Graph, gone: Collection[Value]) -> None:
