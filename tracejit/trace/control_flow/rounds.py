@@ -221,8 +221,7 @@ class Rounds(Turns):
     @property
     def inputs(self) -> list[Value]:
         """The placeholders of a step."""
-        leaves = [leaf for one in self.carried_on for leaf in one.leaves or ()]
-        found = [one for x in leaves for one in (x.value, x.flag) if one is not None]
+        found = [x for one in self.carried_on for leaf in one.leaves or () for x in leaf.inputs]
         return [*self.placed, *found, *self.row_values, self.number._value]
 
     @property

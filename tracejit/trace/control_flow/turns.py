@@ -40,7 +40,7 @@ from tracejit.trace.control_flow.loops import (
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.reruns import WHILE, Refused
 from tracejit.trace.structure.trees import flatten, unflatten
-from tracejit.trace.tensor.memory import Carried, held_by
+from tracejit.trace.tensor.memory import Carried, held_by, places_in
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 MOST_TRIES = 8
@@ -50,7 +50,8 @@ MOST_TRIES = 8
 class Leaf:
     """A number or array of a variable: the type that it is carried as, the types that Python may
     give it, the `value` of its placeholder, and the arrays that a step writes to in whose memory
-    it may lie, its `bases`."""
+    it may lie, its `bases`. It `has_places` where it shows elements of one of these, whose `places`
+    are carried, too."""
 
     def __init__(self, kind: ArrayType, kinds: Sequence[ArrayType]) -> None:
         """Begin with the type of the initial value."""
@@ -59,6 +60,20 @@ class Leaf:
         self.value: Value
         self.flag: Value | None = None
         self.bases: dict[int, Tensor] = {}
+        self.places: Value | None = None
+        self.has_places = True
+
+    @property
+    def inputs(self) -> list[Value]:
+        """The placeholders of a step."""
+        return [one for one in (self.value, self.flag, self.places) if one is not None]
+
+    def places_of(self, array: Any) -> Any:
+        """The places of an array that is the leaf; None where they are not known."""
+        if not self.has_places or type(array) not in TENSORS or len(self.bases) != 1:
+            return None
+        (base,) = self.bases.values()
+        return places_in(array, base)
 
     def refresh(self) -> None:
         """Let the types be those of sizes that are known by now."""
@@ -158,12 +173,22 @@ class Turns(Attempt):
             value = leaf.value = tensor._held
             if leaf.kind.form == "array":
                 recording.placed[value] = False
-                tensor._owner = Carried([*leaf.bases.values()]) if leaf.bases else None
+                if leaf.bases:
+                    tensor._owner = Carried([*leaf.bases.values()], self.opened_places(leaf))
             elif len(leaf.kinds) > 1:
                 recording.mixed[value] = leaf.kinds
                 flag = placeholder(recording, WEAK_TYPES[bool])
                 leaf.flag, recording.pythons[value] = flag._held, flag
         return unflatten(structure, made)
+
+    def opened_places(self, leaf: Leaf) -> Tensor | None:
+        """The places of a leaf at the begin of a step, if they are known."""
+        leaf.places = None
+        if not leaf.has_places or len(leaf.bases) > 1 or leaf.kind.sizes is not None:
+            return None
+        made = placeholder(self.recording, ArrayType(leaf.kind.shape, np.dtype(np.int64)))
+        leaf.places = made._held
+        return made
 
     def outcome(self) -> None:
         """Give up: steps are recorded one by one."""
@@ -201,7 +226,7 @@ class Turns(Attempt):
             self.abandon()
             return self.restarted()
         arrays = [Tensor(one._value, self.recording) for one in self.arrays.values()]
-        outputs = [x._value for step in steps for x in step or ()]
+        outputs = [self.recording.lift(x) for step in steps for x in step or ()]
         outputs = [*[x._value for x in arrays], *outputs, *self.kept_rows()]
         alike = {value for one in tensors_in(values) for value in held_by(one)}
         step = Side(self.taken_out(), outputs)
@@ -262,6 +287,11 @@ class Turns(Attempt):
                 outputs.append(converted(Tensor(value, recording), leaf.kind))
                 if leaf.flag is not None:
                     outputs.append(self.flag_of(value))
+            if leaf.places is not None:
+                places = leaf.places_of(new)
+                leaf.has_places = places is not None and leaf.places_of(old) is not None
+                is_settled &= leaf.has_places
+                outputs.append(places)
         return outputs if is_settled else None
 
     def lies_in_more(self, leaf: Leaf, arrays: Sequence[Any]) -> bool:
@@ -298,10 +328,11 @@ class Turns(Attempt):
                     initial.append(converted(tensor, leaf.kind))
                     if leaf.flag is not None:
                         initial.append(self.flag_of(tensor._value))
+                    if leaf.places is not None:
+                        initial.append(leaf.places_of(value))
         if len(step.outputs) == 0:
             raise Refused("nothing changes from step to step")
-        places = [one for x in leaves for one in (x.value, x.flag) if one is not None]
-        carried = [*self.placed, *places]
+        carried = [*self.placed, *[one for leaf in leaves for one in leaf.inputs]]
         recording.side_nodes += 1 + len(step.nodes)
         results = self.emit(carried, step, initial)
         if self.failed is not None:
@@ -318,6 +349,8 @@ class Turns(Attempt):
             after.append(result)
             kinds = self.kinds_after(leaf)
             is_python = None if leaf.flag is None else next(found)
+            if leaf.places is not None:
+                next(found)
             if leaf.kind.form == "array":
                 recording.merged.update((result._held, *alike))
             elif any(kind is not leaf.kind for kind in kinds):

@@ -8,12 +8,14 @@ value from the Tensor it is a view of, again whenever that one was written to; `
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from tracejit.ir.dims import spelled
 from tracejit.ir.graph import Value
 from tracejit.ir.types import Shape
 from tracejit.ops.base.op import Op
@@ -168,11 +170,14 @@ class View:
         before = [window() for window in held]
         return (*now, *[one for one in before if one is not None and one not in now])
 
-    def shows(self, base: Any, index: Any) -> bool:
-        """Return whether this is base[index], as base is now."""
-        if self.op is not getitem or self.base is not base or self.rest:
+    def shows(self, base: Any, index: Any, numbers: Sequence[Any]) -> bool:
+        """Return whether this is base[index], with these numbers in the index, as base is now."""
+        if self.op is not getitem or self.base is not base or len(self.rest) != len(numbers):
             return False
-        return base._value is self.seen and self.params["index"] == index
+        lift = base._recording.lift
+        if any(lift(one) is not lift(other) for one, other in zip(self.rest, numbers, strict=True)):
+            return False
+        return base._value is self.seen and spelled(self.params["index"]) == spelled(index)
 
     def _check_shared(self, tensor: Any, call: str) -> None:
         """Refuse where NumPy returns a view or a copy, whichever the layout of memory allows."""
@@ -198,27 +203,52 @@ class View:
 
 
 class Carried:
-    """A Tensor that a step of a loop begins with. It shows the memory of one of the `bases`, but
-    which part of it is not known: once the step has written to them, it may not be read."""
+    """A Tensor that a step of a loop begins with. It shows the memory of one of the `bases`: of the
+    only one its elements at `places`, if these are known. Else it may not be read once the step has
+    written to a base."""
 
-    __slots__ = ("bases", "seen")
+    __slots__ = ("bases", "places", "seen")
 
-    def __init__(self, bases: Sequence[Any]) -> None:
+    def __init__(self, bases: Sequence[Any], places: Any = None) -> None:
         """Remember what the bases are at the begin of the step."""
         self.bases = bases
+        self.places = places
         self.seen = [base._value for base in bases]
 
     def value_of(self, tensor: Any) -> Value:
-        """The value it began with; refused where a base has another one."""
-        if any(base._value is not seen for base, seen in zip(self.bases, self.seen, strict=True)):
+        """The value it began with, or what the base has at its places; refused where a base of
+        others has another value."""
+        value: Value = tensor._held
+        if all(base._value is seen for base, seen in zip(self.bases, self.seen, strict=True)):
+            return value
+        if self.places is None:
             why = "it writes to an array, and reads a view of it that an earlier step made"
             raise tensor._recording.refusal(why)
-        value: Value = tensor._held
+        value = np.reshape(self.bases[0], -1)[self.places]._held
         return value
 
     def write(self, tensor: Any, value: Value, call: str) -> None:
         """Refused."""
         raise tensor._recording.refusal("it writes to a view that an earlier step made")
+
+
+def places_in(tensor: Any, base: Any) -> Any:
+    """The places of the elements of a Tensor among those of `base` in C order, as an array of
+    integers; None where it shows no elements of that."""
+    if tensor is base:
+        size = math.prod(base.shape)
+        return np.arange(size).reshape(base.shape) if type(size) is int else None
+    owner = tensor._owner
+    if type(owner) is Carried:
+        return owner.places if owner.bases == [base] else None
+    if type(owner) is not View or owner.op.elements not in _MOVING:
+        return None
+    places = places_in(owner.base, base)
+    return None if places is None else owner.op(places, *owner.rest, **owner.params)
+
+
+_MOVING = frozenset(("same", "reshaped", "permuted", "taken"))
+"""What ops say of the elements of their results, each of which is another element of an operand."""
 
 
 def owner_of_view(

@@ -119,7 +119,7 @@ def write_item(x: Any, index: Any, value: Any) -> None:
         return
     value = as_array(value)
     if is_tensor(value) and type(value._owner) is View and not is_recorded(index):
-        if value._owner.base is x and value._owner.shows(x, parsed_index(x, index, masks=True)[0]):
+        if value._owner.base is x and value._owner.shows(x, *parsed_index(x, index, masks=True)):
             return  # the end of x[index] += v, which has written already
     x._write(with_item(x, index, value), f"{name}[...] = ...")
 
