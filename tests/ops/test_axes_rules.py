@@ -91,6 +91,7 @@ UNSPLIT = {
             callback override draw normal uniform default_rng""",
         "numbers its rows from the first one on": "arange eye directions",
         "puts elements on a diagonal": "diag",
+        "exchanges parts of the whole": "swap_items",
         "takes as many elements as a mask selects": "take_under",
         "factorises one matrix, every row of which depends on all": """
             solve_vector lstsq lstsq_rank lstsq_values orthogonal_procrustes scipy_qr eigh_pair

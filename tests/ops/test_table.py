@@ -44,6 +44,7 @@ WITHOUT_SAMPLES = {
         ("set_item", "add_item", "subtract_item", "take_under", "with_real", "with_imag"),
         "tested in trace/tensor/test_writes.py",
     ),
+    "swap_items": "tested in trace/control_flow/test_parts_by_step.py",
     "directions": "written by Jacobians alone, tested in test_creation.py",
     "above_minus_infinity": "written by the rules of logaddexp alone",
     **dict.fromkeys(

@@ -71,6 +71,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "set_item": ((TABLE, ROW), {"index": (1,), "unique": True}),
     "add_item": ((TABLE, ROW), {"index": (1,), "unique": True}),
     "subtract_item": ((TABLE, ROW), {"index": (1,), "unique": True}),
+    "swap_items": ((TABLE, np.int64(0), np.int64(2)), {"index": ("{1}",), "unique": False}),
     "matrix_view": ((ROW,), {}),
     "with_real": ((TABLE * 1j, TABLE), {}),
     "with_imag": ((TABLE + 1j, TABLE), {}),

@@ -16,9 +16,10 @@ import numpy as np
 
 from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.base.batching import Moved
 from tracejit.ops.base.creation import as_array, cast, followed, is_recorded, type_in_call
 from tracejit.ops.base.infer import broadcast_shapes
-from tracejit.ops.base.op import Each, Op, defop
+from tracejit.ops.base.op import OPS, Each, Op, defop
 from tracejit.ops.indexing import batched_indices, index_axes
 from tracejit.ops.indexing.index_text import added_up, index_text
 from tracejit.ops.indexing.indexing import (
@@ -239,9 +240,64 @@ subtract_item = _updating("subtract_item", "-", "subtract", np.negative)
 UPDATES = {"add": add_item, "subtract": subtract_item}
 
 
+# Exchanging
+
+
+def _exchange(types: Sequence[ArrayType], index: Index, unique: bool) -> str:
+    there, other = [_text(index).replace("{1}", pair) for pair in ("[{1}, {2}]", "[{2}, {1}]")]
+    return f"{{out}}[{there}] = {{out}}[{other}]"
+
+
+def _exchanged(moved: Moved, x: Any, i: Any, j: Any, index: Index, unique: bool) -> Any:
+    """The batching rule: the parts at two places are taken and written, each at the other's."""
+    if not any(moved[1:]):
+        return swap_items(x, i, j, index=(batched_indices.ALL, *index), unique=unique)
+    pair = [cast(one, np.dtype(np.intp)) for one in np.broadcast_arrays(i, j)]
+    places = np.stack(pair, axis=-1)
+    taken = batched_indices.take_at(
+        (moved[0], True), x, places[:, ::-1], index=index, unique=unique
+    )
+    write = batched_indices.updating("set_item")
+    return write((moved[0], True, True), x, places, taken, index=index, unique=unique)
+
+
+swap_items: Op = defop(
+    name="swap_items",
+    infer=lambda x, i, j, **params: x,
+    vjp=(lambda g, y, x, i, j, **params: swap_items(g, i, j, **params), None, None),
+    jvp="linear",
+    batch=_exchanged,
+    statements=lambda types, **params: ("{out} = np.array({0})", _exchange(types, **params)),
+    inplace=_exchange,
+    moves=True,
+    order="kept",
+)
+"""`x[[i, j]] = x[[j, i]]`: the parts of an array at two places exchanged. It is its own adjoint,
+whether the places are one or not."""
+
+
+def _swapped(values: Sequence[Value], params: Mapping[str, Any]) -> tuple[Value, ...] | None:
+    """The operands of an exchange, where `set_item` on these values is one."""
+    if len(values) != 3 or values[2].node is None or values[1].node is None:
+        return None
+    x, places, (taken, pair) = values[0], values[1], (values[2].node, values[1].node)
+    if taken.op is not take_at or taken.params["index"] != params["index"]:
+        return None
+    there, others = taken.operands[0], taken.operands[1].node
+    if there is not x or others is None or not others.op is pair.op is OPS["stack"]:
+        return None
+    is_pair = (
+        places.type.ndim == 1 and len(pair.operands) == 2 and pair.operands == others.operands[::-1]
+    )
+    return (x, *pair.operands) if is_pair else None
+
+
 def as_update(values: Sequence[Value], params: Mapping[str, Any]) -> tuple[Op, tuple[Value, ...]]:
     """`set_item` on these values; as an addition to what is there, where that is what it is:
-    `a[i] = a[i] + v` is `a[i] += v`."""
+    `a[i] = a[i] + v` is `a[i] += v`; or as an exchange."""
+    exchanged = _swapped(values, params)
+    if exchanged is not None:
+        return swap_items, exchanged
     *where, v = values
     node = v.node
     update = UPDATES.get(node.op.name) if node is not None and params["unique"] else None
