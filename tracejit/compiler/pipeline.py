@@ -31,7 +31,7 @@ from tracejit.ir.subgraph import every_node
 from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ir.verify import check_steps
 from tracejit.loops.bodies.loop_merging import merge_loops
-from tracejit.loops.bodies.loop_residuals import choose_loop_residuals
+from tracejit.loops.bodies.loop_residuals import choose_loop_residuals, keep_inner_loops
 from tracejit.loops.bodies.loop_stacks import share_shifted_stacks
 from tracejit.loops.bodies.loop_updates import update_in_place
 from tracejit.loops.bodies.loops import (
@@ -176,6 +176,7 @@ def optimise_bodies(graph: Graph, exact: bool = False) -> Graph:
     """`graph` with its loops and conditions, and those in their bodies, as small as they can be."""
     graph = merge_loops(run_in_turn(graph, EXACT_PASSES))
     graph = graph if exact else whole_loops(graph)
+    graph = keep_inner_loops(graph)
     graph = in_bodies(graph, lambda body: optimise_bodies(body, exact))
     graph = hoist_invariants(prune_bodies(graph), with_fills=exact)
     graph = graph if exact else in_bodies(graph, reduced)

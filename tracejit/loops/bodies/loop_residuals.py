@@ -21,7 +21,8 @@ Stacks that nothing reads any more are dropped by `prune_bodies` afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from tracejit.ops.control.control_flow import (
     body_inputs,
     is_checkpoint,
     is_counted,
+    is_loop,
     loop_operands,
     parts_of,
 )
@@ -44,16 +46,30 @@ from tracejit.support.cost_model import costs
 from tracejit.support.minimum_cut import UNCUT, Network
 
 
+def keep_inner_loops(graph: Graph) -> Graph:
+    """`graph` with no loop that runs the loops in the steps of another again: that one stacks what
+    they make. What the derivative reads of an inner loop is stacked by one that extends it, so that
+    the two become one in the body of the first."""
+    if not any(is_loop(one) for n in graph.nodes for _, body in bodies_of(n) for one in body.nodes):
+        return graph
+    return _in_pairs(graph, partial(_Common, in_steps=True, of_loops=True))
+
+
 def choose_loop_residuals(graph: Graph, in_steps: bool = True) -> Graph:
     """`graph` with each loop that reads stacks of another reading the cheapest stacks. Unless all
     is computed `in_steps`, `split_loops` computes for all steps at once what it can."""
+    return _in_pairs(graph, partial(_Common, in_steps=in_steps))
+
+
+def _in_pairs(graph: Graph, common: Callable[[Graph, Node, Node], _Common]) -> Graph:
+    """`graph` with each loop that reads stacks of another reading the best stacks of it."""
     for second in range(sum(map(is_counted, graph.nodes))):
         loops = [node for node in graph.nodes if is_counted(node)]
         makers = _producers(loops[second], loops[:second])
         for first in [number for number, node in enumerate(loops) if node in makers]:
             loops = [node for node in graph.nodes if is_counted(node)]
             if not is_checkpoint(loops[first]):
-                graph = _chosen(graph, loops[first], loops[second], in_steps)
+                graph = _chosen(graph, common(graph, loops[first], loops[second]))
     return graph
 
 
@@ -71,9 +87,10 @@ def _calls_routines(loop: Node) -> bool:
     return any(map(is_routine, loop.params["body"].graph.nodes))
 
 
-def _chosen(graph: Graph, first: Node, second: Node, in_steps: bool) -> Graph:
-    """`graph` with the cheapest stacks of `first` that `second` can be computed from."""
-    common = _Common(graph, first, second, in_steps)
+def _chosen(graph: Graph, common: _Common) -> Graph:
+    """`graph` with the best stacks of the first of two loops that the second can be computed
+    from."""
+    first, second = common.first, common.second
     kept = common.kept()
     if not kept:
         return graph
@@ -114,12 +131,16 @@ class _Common:
     stacks, among its results; `free` those that something else reads as well.
     """
 
-    def __init__(self, graph: Graph, first: Node, second: Node, in_steps: bool) -> None:
+    def __init__(
+        self, graph: Graph, first: Node, second: Node, in_steps: bool, of_loops: bool = False
+    ) -> None:
         """Find what is common to the bodies of two loops of `graph`, where all is computed
-        `in_steps` or what can be is computed for all steps at once."""
+        `in_steps` or what can be is computed for all steps at once; if it is `of_loops`, what the
+        loops in them make."""
         self.first, self.second = first, second
-        self.in_steps = in_steps or "size" in second.params
+        self.of_loops = of_loops
         self.length: int = second.params["length"]
+        self.in_steps = in_steps or "size" in second.params or type(self.length) is not int
         mine, yours = first.params["body"].graph, second.params["body"].graph
         self.body = yours
         self.wide = with_inputs(mine, mine.inputs, mine.nodes, mine.outputs, {})
@@ -134,7 +155,7 @@ class _Common:
         for node in yours.nodes:
             if not is_alike and differs_in_size(node):
                 continue
-            if _may_move(node) and all(
+            if self._may_move(node) and all(
                 isinstance(value, Constant) or value in self.there for value in node.operands
             ):
                 operands = [
@@ -193,8 +214,32 @@ class _Common:
                     found[value] = known[operand]
         return found
 
+    def _may_move(self, node: Node) -> bool:
+        """Return whether the first loop may compute a node in place of the second. What is
+        recomputed on demand of the user stays where it is."""
+        may_own = self.of_loops or is_routine(node) or not any(bodies_of(node))
+        return may_own and not node.op.effect and not node.region
+
+    def _made_by_loops(self) -> list[Value]:
+        """The results of loops in the second body that it reads and the first loop can compute."""
+        read = {value for node in self.body.nodes for value in node.operands}
+        return [
+            value
+            for node in self.body.nodes
+            if is_loop(node) and all(self._fits(one) for one in node.results if one in read)
+            for value in node.results
+            if value in read and value in self.there
+        ]
+
+    def _fits(self, value: Value) -> bool:
+        """Return whether a value of each step may be stacked."""
+        is_listed = value.type.form in ("list", "handle") or type(self.length) is not int
+        return not is_listed and (not value.type.shape or fits(value.type, self.length))
+
     def kept(self) -> list[Value]:
         """The values of the second body that are to be read from stacks, besides those that are."""
+        if self.of_loops:
+            return self._made_by_loops()
         numbers: dict[Node | Value, int] = {}
         edges: list[tuple[int, int, int]] = []
 
@@ -283,12 +328,6 @@ def computing_time(node: Node) -> tuple[float, float]:
     else:
         call = model.copy_call
     return call, model.addition * operations
-
-
-def _may_move(node: Node) -> bool:
-    """Return whether the first loop may compute a node in place of the second. What is recomputed
-    on demand of the user stays where it is."""
-    return not (node.op.effect or node.region) and (is_routine(node) or not any(bodies_of(node)))
 
 
 def _form_of(node: Node) -> Hashable:

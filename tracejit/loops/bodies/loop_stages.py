@@ -57,7 +57,7 @@ def fits(type: ArrayType, length: int, beside: int = 0) -> bool:
     where each step reads `beside` bytes besides."""
     if type.form == "weak" or type.dtype.kind not in "biufc":
         return False
-    row = type.size * type.dtype.itemsize
+    row = type.estimated_size * type.dtype.itemsize
     is_small = row <= max(costs().step_bytes, beside // costs().rows_for_one)
     total = row * length
     return total <= costs().cached_steps or (is_small and total <= costs().loop_bytes)
