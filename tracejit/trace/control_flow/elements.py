@@ -18,6 +18,7 @@ import numpy as np
 
 from tracejit.ir.dims import Dim
 from tracejit.ir.types import WEAK_TYPES, ArrayType
+from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.trace.tensor.tensor import TENSORS
 
 ITERATORS = frozenset((zip, enumerate, reversed))
@@ -106,14 +107,20 @@ def recorded_range(*bounds: Any) -> range | RecordedRange:
     are_known = type(start) is type(stop) is int
     if are_known or not all(map(_is_integer, (start, stop))) or type(step) is not int or not step:
         return range(*bounds)
-    return RecordedRange(start, stop, step)
+    return RecordedRange(_as_python(start), _as_python(stop), step)
 
 
 def _is_integer(bound: Any) -> bool:
-    """Return whether a bound is an integer of Python's, be it recorded."""
+    """Return whether a bound is an integer, be it recorded."""
     if type(bound) in TENSORS:
-        return bool(bound.type.form == "weak" and bound.dtype.kind == "i")
+        return bool(bound.type.form != "array" and bound.dtype.kind in "iu")
     return type(bound) in (int, Dim)
+
+
+def _as_python(bound: Any) -> Any:
+    """A bound as one of Python's numbers, which the elements of a range are."""
+    is_numpys = type(bound) in TENSORS and bound.type.form != "weak"
+    return CONVERSIONS[int](bound) if is_numpys else bound
 
 
 class Elements(NamedTuple):
