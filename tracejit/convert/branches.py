@@ -56,7 +56,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -101,6 +100,8 @@ from tracejit.convert.scopes import (
     is_between,
     names_at,
     names_of,
+    needed_bound,
+    parameters_of,
 )
 from tracejit.convert.syntax import at, children_of, nodes_in, operation
 
@@ -126,7 +127,7 @@ def with_branches(node: Any, where: int) -> None:
     places = Places(node)
     if not _may_be_rewritten(node, places):
         return
-    body = Lowering(places).block(node.body)
+    body = Lowering(places, needed_bound(node, places)).block(node.body)
     returns = any(isinstance(one, ast.If) and jumps_by(one, ast.Return) for one in body)
     is_whole = returns and not places.all(*SUSPENDING)
     ended = without_jumps(body, ast.Return, returned_last) if is_whole else None
@@ -223,15 +224,14 @@ class _Branching:
         for one in places.all(ast.Delete):
             if one.lineno > 0:
                 self.declared |= {x.id for x in one.targets if isinstance(x, ast.Name)}
-        kinds = (ast.For, ast.While, Round, Turn, ast.If)
+        self.unbound = needed_bound(node, places)
+        kinds = (ast.For, ast.While, Round, Turn)
         self.loops = sorted(number for kind in kinds for number, _ in places.found[kind])
+        self.ifs = [number for number, _ in places.found[ast.If]]
 
     def run(self) -> None:
         """Rewrite the body."""
-        arguments = self.node.args
-        given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        given += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
-        bound = frozenset(one.arg for one in given)
+        bound = parameters_of(self.node)
         self.node.body = self.block(self.node.body, bound, 0).statements
 
     def block(self, statements: Sequence[ast.stmt], bound: frozenset[str], depth: int) -> _Block:
@@ -350,7 +350,7 @@ class _Branching:
         if may_turn and is_computing and depth + height + 1 <= MOST_BLOCKS:
             names = self.names_of_loop(node, body, bound, place)
             if names is not None:
-                statements = self.rounds(node, *names, self.has_loop(place))
+                statements = self.rounds(node, *names, place)
                 height += 2
         if len(statements) == 1 and isinstance(node, Round):
             node.body[:0] = [released([node.iterable])]
@@ -378,7 +378,7 @@ class _Branching:
             return None
         carried, new = [], []
         for name in sorted(stored):
-            is_inside = self.is_inside(name, place)
+            is_inside = self.is_unread(name, bound, place)
             if name in bound and name not in targets:
                 carried.append(name)
             elif name in body.unsure or not (is_inside or name in targets | body.bound):
@@ -387,16 +387,12 @@ class _Branching:
                 new.append(name)
         return carried, new
 
-    def has_loop(self, place: tuple[int, int]) -> bool:
-        """Return whether a loop has another one in it."""
-        following = bisect_right(self.loops, place[0])
-        return following < len(self.loops) and self.loops[following] <= place[1]
-
     def rounds(
-        self, node: ast.For, carried: list[str], new: list[str], has_loop: bool
+        self, node: ast.For, carried: list[str], new: list[str], inside: tuple[int, int]
     ) -> list[ast.stmt]:
         """The statements in place of a loop over elements of which one step may stand for all."""
         self.number += 1
+        has_loop, has_if = [is_between(x, inside[0] + 1, inside[1]) for x in (self.loops, self.ifs)]
         rounds, place = f".w{self.number}", node.iter
         flags = node.flags if isinstance(node, Round) else []
         if isinstance(node, Round):
@@ -405,7 +401,7 @@ class _Branching:
             iterable = f".i{self.number}"
             started = [at(place, ast.Assign([store(place, iterable)], node.iter))]
         carried = [*flags, *[name for name in carried if name not in flags]]
-        numbers = [self.where, self.number, has_loop, len(flags), len(new)]
+        numbers = [self.where, self.number, has_loop, has_if, len(flags), len(new)]
         asked = operation(
             "rounds",
             place,
@@ -446,8 +442,7 @@ class _Branching:
         may_turn = is_computing and not body.jumps and depth + height + 1 <= MOST_BLOCKS
         may_turn = may_turn and stored.isdisjoint(self.declared) and len(stored) <= MOST_NAMES
         for name in others:
-            is_inside = self.is_inside(name, place)
-            may_turn = may_turn and is_inside and name not in unsure
+            may_turn = may_turn and self.is_unread(name, bound, place) and name not in unsure
         if may_turn:
             statements = self.turned(node, carried)
             height += 1
@@ -578,14 +573,20 @@ class _Branching:
                 carried.append(name)
             elif name in after and is_sure and len(sides) == 2:
                 new.append(name)
-            elif not (is_sure and len(sides) == 1 and self.is_inside(name, sides[0])):
+            elif not (is_sure and self.is_unread(name, bound, sides[0], len(sides) == 1)):
                 return None
         return carried, new
 
-    def is_inside(self, name: str, place: tuple[int, int]) -> bool:
-        """Return whether a name is read and written in one place alone."""
+    def is_unread(
+        self, name: str, bound: frozenset[str], place: tuple[int, int], is_one: bool = True
+    ) -> bool:
+        """Return whether what a statement gives a name, at its `place` if it has but one, is read
+        in it alone. So it is where the name is not `bound` before, and read nowhere else unless it
+        was bound anew."""
+        if name not in bound and name not in self.unbound:
+            return True
         first, last = self.places[name]
-        return place[0] <= first and last <= place[1]
+        return is_one and place[0] <= first and last <= place[1]
 
     def forked(self, node: ast.If, carried: list[str], new: list[str]) -> list[ast.stmt]:
         """The statements in place of one that may fork."""

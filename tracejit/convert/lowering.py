@@ -9,7 +9,7 @@ A name that a loop is the first to bind is bound before it, and unbound after it
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -61,9 +61,11 @@ SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await)
 class Lowering:
     """Statements in which a choice is a statement of its own, and ends of sides are not jumps."""
 
-    def __init__(self, places: Places) -> None:
-        """Begin with no names of its own."""
+    def __init__(self, places: Places, needed: Set[str]) -> None:
+        """Begin with no names of its own. Of the user's, these are `needed` to be bound or not as
+        Python has them."""
         self.count = 0
+        self.needed = needed
         self.places = places
         self.declared = {one.arg for one in places.all(ast.arg)}
         self.declared.update(*[one.names for one in places.all(ast.Global, ast.Nonlocal)])
@@ -258,7 +260,7 @@ class Lowering:
         parts = [*loop.body, loop.target] if isinstance(loop, ast.For) else loop.body
         stored = set[str]().union(*[names_of(part, NONE)[0] for part in parts])
         found: set[str] = set()
-        for name in stored:
+        for name in stored & self.needed:
             numbers = self.places.names.get(name, ())
             if numbers and not loop.number <= numbers[0] <= numbers[-1] <= loop.last:
                 found |= NONE if self.is_mentioned(name) else {name}

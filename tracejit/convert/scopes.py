@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tracejit.convert.glue import Dead, Turn, constant
+from tracejit.convert.glue import Dead, Turn, Unbind, constant
 from tracejit.convert.syntax import at, blocks_of, children_of, nodes_in
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -126,6 +126,21 @@ def reads_unbound(block: Sequence[ast.stmt], bound: frozenset[str]) -> Bound:
             return unsure, None
         bound = ends[0].intersection(*ends[1:])
     return unsure, bound
+
+
+def parameters_of(node: Any) -> frozenset[str]:
+    """The names of the parameters of a function."""
+    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    given += [one for one in (node.args.vararg, node.args.kwarg) if one is not None]
+    return frozenset(one.arg for one in given)
+
+
+def needed_bound(node: Any, places: Places) -> frozenset[str]:
+    """The names that a function reads where they may not be bound, deletes, or binds inside of an
+    expression: of all others nobody sees if a statement has bound them that may not run."""
+    others = places.all(ast.NamedExpr, ast.Delete, Unbind)
+    unbound = reads_unbound(node.body, parameters_of(node))[0]
+    return unbound.union(*[names_of(one, NONE)[0] for one in others])
 
 
 def names_of(

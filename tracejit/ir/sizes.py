@@ -93,6 +93,8 @@ class Sizes:
     dimensions `stay_free`, loops that would pin them down are written out instead.
     """
 
+    differ_in_steps = False
+
     def __init__(self, recording: Any = None) -> None:
         """Begin without free dimensions."""
         self.recording = recording
@@ -223,7 +225,7 @@ class Sizes:
         difference = self.resolved(left - right)
         if type(difference) is not Dim:
             return bool(difference == 0)
-        if self.is_over:
+        if self.is_over and not self.differ_in_steps:
             return difference.number == 0
         if difference.least() > 0 or (-difference).least() > 0:
             return False
@@ -234,7 +236,7 @@ class Sizes:
         difference = self.resolved(right - left)
         if type(difference) is not Dim:
             return bool(difference > 0)
-        if self.is_over:
+        if self.is_over and not self.differ_in_steps:
             return difference.number > 0
         if difference.least() > 0:
             return True

@@ -35,7 +35,11 @@ class NotForAllSteps(BaseException):
 
 
 class StepSizes(Sizes):
-    """The sizes of one recording that differ from step to step of its loops. None is free."""
+    """The sizes of one recording that differ from step to step of its loops. None is free. What is
+    asked after the recording is answered for all steps, too: a tape differentiates what a call has
+    recorded."""
+
+    differ_in_steps = True
 
     def __init__(self, recording: Any = None) -> None:
         """No loop yet."""
@@ -50,6 +54,11 @@ class StepSizes(Sizes):
         dim.symbol.most = (most or length) - 1
         self.last[dim.key[0][0][0]] = length - 1
         return dim
+
+    def most(self, size: Any) -> int:
+        """The greatest that a size is in any step, if it grows or shrinks by the same number."""
+        symbols = self._symbols_in(size)
+        return max(self._numbers(size, symbols, everywhere=False)) if symbols else number_of(size)
 
     def free(self) -> list[int]:
         """None: every step of the loop is known."""

@@ -62,6 +62,16 @@ STATEMENTS = (
     "v = v * 0.9", "n = n + 1", "a = s if a > s else a", "s = np.abs(s) % 3.0", "assert s < 1e9",
     "assert {x} < 4.0 or {t}, k",
 )  # fmt: skip
+SLICES = (
+    "out[{i}:] *= 0.9", "s = s + np.sum(v[:{i}])", "out[{i}:{i} + 2] = {x}", "u[0] = {x}",
+    "m[1, {i}:] -= s * m[0, {i}:]", "s = s * 0.1 + v[:{i}] @ out[:{i}]", "w[:{i}] = w[:{i}][::-1]",
+    "m[[0, {i} % 3]] = m[[{i} % 3, 0]]", "u = m[{i} % 3]", "s = s + u[0] * 0.1", "u = m.T[0]",
+    "m[1] = {x} * u[-1]", "s = s + u @ u * 0.1", "out[{i} + 1:] = s * out[{i} + 1:]", "u = out[1:]",
+    "m[:, {i}] = m[:, {i}] * 0.5", "out[-{i}:] += 0.1", "s = s + np.max(out[{i}:])",
+    "w[{i}:] += v[{i}:] * a", "e = v[{i} - 1:] * 1.0\ns = s + e.sum()", "out[::2] = {x}",
+    "p = int(np.argmax(v[{i}:]))\nv[[p, 0]] = v[[0, p]]", "u = m[0, 1:]", "u = u[::-1]",
+)  # fmt: skip
+"""Parts of arrays by the number of the step, and views that a step hands on."""
 HELPERS = """
 def helped(z, count):
     for r in range(count % 4):
@@ -86,6 +96,7 @@ class Writer:
         """Begin with nothing written."""
         self.pick = random.Random(seed)
         self.names = 0
+        self.statements = (*STATEMENTS, *SLICES * 3) if seed % 8 > 3 else STATEMENTS
 
     def program(self) -> str:
         """The program as a function of a number, a count and an array."""
@@ -93,6 +104,7 @@ class Writer:
             "s, a, t, k, q = x * 0.7, 0.3 * x + 0.2, 0.0, 0, 0.25",
             "v, w, out, m = v * x, v + 0.5, np.zeros(len(v) + 2), np.zeros((3, len(v)))",
             "seen, known, i, e, found, made = [x], {}, 2, 0.75, -1, []",
+            "u, p = m[0], 1",
         ]
         if self.pick.random() < 0.3:
             lines.append(self.pick.choice(("del i", "del e", "t = None", "q = np.float64(q)")))
@@ -103,8 +115,8 @@ class Writer:
             lines += self.loop(0, "2")
             if self.pick.random() < 0.3:
                 lines.append(self.pick.choice(("s = s + i", "t = e", "s = s * 0.5 + q", "k += i")))
-        results = "s, a, t, k, q, n, found, np.sum(out), np.sum(m), np.sum(w), len(seen), out[0]"
-        end = f"return {results}, sum(seen), known.get('k', 0.0), sum(map(np.sum, made))"
+        results = "s, a, t, k, q, n, found, np.sum(out), np.sum(m), np.sum(w), np.sum(u), out[0]"
+        end = f"return {results}, len(seen), sum(seen), known.get('k', 0.0), sum(map(np.sum, made))"
         body = indented([*indented(lines), f"    {end}"])
         head = f"{HEAD}{HELPERS}\ndef outer():\n    def program(x, n, v):\n"
         return head + "\n".join(body) + "\n    return program\n"
@@ -144,7 +156,7 @@ class Writer:
             other = self.statement(number, element, depth) if kind < 0.43 else []
             lines = [f"if {self.test(number, element)}:", *indented(inside)]
             return [*lines, *(["else:", *indented(other)] if other else [])]
-        one = self.pick.choice(STATEMENTS)
+        one = self.pick.choice(self.statements)
         test = self.test(number, element)
         return one.format(i=number, e=element, x=self.leaf(number, element), t=test).split("\n")
 
@@ -163,17 +175,23 @@ def given(number: float) -> tuple[Any, ...]:
     return number, int(abs(number) * 10) % 7, np.linspace(-0.5, 1.0, size)
 
 
+def given_alike(number: float) -> tuple[Any, ...]:
+    """The same with a count and an array of one size."""
+    return number, 5, np.linspace(-0.5, 1.0, 6) * (1.0 + 0.1 * number)
+
+
 def rounds_differ(seed: int) -> str | None:
     """The first difference between tracejit and plain Python; None where the program is refused,
     and empty where there is none. Half of the programs record one step of short loops, too."""
     text = Writer(seed).program()
     names = ("recorded_steps", "recorded_outer_steps", "recorded_known_steps", "recorded_nodes")
     figures = dict.fromkeys(names if seed % 2 else (), 1)
+    arguments = given_alike if seed % 16 > 7 else given
     with np.errstate(all="ignore"), warnings.catch_warnings(), assuming(**figures):
         warnings.simplefilter("ignore")
-        problem = differs(seed, text, CALLS, 6, given)
+        problem = differs(seed, text, CALLS, 6, arguments)
         if problem == "" and seed % 4 < 2:
-            return slopes_differ(text, seed, CALLS[seed % 5 : seed % 5 + 3], given)
+            return slopes_differ(text, seed, CALLS[seed % 5 : seed % 5 + 3], arguments)
         return problem
 
 

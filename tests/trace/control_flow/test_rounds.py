@@ -3,6 +3,7 @@ numbers of steps, what is refused, and what is told."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -637,3 +638,77 @@ def test_explain_tells_why_steps_are_recorded_one_by_one() -> None:
         "changes an object that it did not make. To record one step for all: let the body only "
         "compute"
     ) in compiled.explain()
+
+
+def test_a_bound_of_numpy_and_an_index_of_numpy() -> None:
+    """As the sizes of things that are put into a bag."""
+
+    def bag(values: Any, sizes: Any) -> Any:
+        best = np.zeros(9)
+        for value, size in zip(values, sizes, strict=True):
+            for room in range(8, size - 1, -1):
+                if best[room - size] + value > best[room]:
+                    best[room] = best[room - size] + value
+        return best[8]
+
+    compiled = tj.value_and_grad(bag)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        values, sizes = rng.uniform(1.0, 9.0, 5), rng.integers(1, 5, 5)
+        value, gradient = compiled(values, sizes)
+        np.testing.assert_allclose(value, bag(values, sizes), rtol=1e-12)
+        assert set(gradient) <= {0.0, 1.0} and np.isclose(gradient @ values, value)
+    assert compiled.tracing_count == 1
+
+
+def test_a_name_that_is_bound_again_before_it_is_read_is_not_handed_on() -> None:
+    """An inner loop that may have no step would have to give it a value."""
+
+    def f(x: Any) -> Any:
+        s = 0.0
+        for k in range(20):
+            for i in range(k, 5):
+                part = x[i] * 0.5**k
+                s = s + part
+            for i in range(3):
+                part = x[i]
+            if s > 0.0:
+                last = part * 0.1
+                s = s + last
+            else:
+                other = s * 0.5
+                s = s + other
+        for i in range(2):
+            part = x[i]
+            s = s + part
+        return s
+
+    compiled = tj.value_and_grad(f)
+    x = np.linspace(-0.3, 1.0, 5)
+    value, gradient = compiled(x)
+    np.testing.assert_allclose(value, f(x), rtol=1e-12)
+    np.testing.assert_allclose(np.sum(gradient * x), value, rtol=1e-12)
+    assert "step by step" not in str(compiled.explain())
+
+
+def test_loops_in_the_steps_of_a_loop_run_once() -> None:
+    """The loop around stacks what the derivative reads of them."""
+
+    def f(x: Any, w: Any) -> Any:
+        for _ in range(20):
+            y = x
+            for _ in range(30):
+                y = np.sin(w * y) + 0.1 * y
+            x = x * 0.9 + y
+        return np.sum(x)
+
+    compiled = tj.grad(f, argnums=1)
+    x, w = np.linspace(0.1, 1.0, 4), np.linspace(0.2, 0.6, 4)
+    w_bar = compiled(x, w)
+    text = str(compiled.source)
+    backward = text[text.index("def backward") : text.index("def value_and_grad")]
+    inner = [line for line in backward.splitlines() if re.match(r" +for .*range\(30\)", line)]
+    assert len(inner) == 1 and "reversed" in inner[0]
+    step = 1e-6
+    slope = (f(x, w + step) - f(x, w - step)) / (2 * step)
+    np.testing.assert_allclose(np.sum(w_bar), slope, rtol=1e-6)

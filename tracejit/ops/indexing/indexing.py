@@ -145,8 +145,10 @@ def _slice_entry(item: slice) -> tuple[Any, ...]:
     return ("slice", _bound(item.start), _bound(item.stop), _bound(item.step))
 
 
-def _bound(value: Any) -> int | None:
-    return value if value is None or type(value) is int else whole(value)
+def _bound(value: Any) -> Any:
+    if value is None or type(value) is int:
+        return value
+    return whole(value._recording.size_of(value) if hasattr(value, "_recording") else value)
 
 
 def _axes_taken(part: Any) -> int:

@@ -48,6 +48,11 @@ class RecordedRange:
         """Its numbers are from `start` on."""
         self.start, self.stop, self.step = start, stop, step
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """That of a range, for the user's isinstance."""
+        return range
+
     def count(self) -> Any:
         """The number of its elements, or less than zero."""
         first, last = (self.start, self.stop) if self.step > 0 else (self.stop, self.start)

@@ -21,10 +21,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from tracejit.convert.glue import UNBOUND, UNSET
+from tracejit.ir.dims import spelled
 from tracejit.ir.graph import Node, Value
+from tracejit.ir.step_sizes import NotForAllSteps
 from tracejit.ir.subgraph import needed_for
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.control.branches import may_raise, raises_in_python
+from tracejit.ops.indexing.updates import swap_items
+from tracejit.ops.shapes.joining import stack
 from tracejit.trace.control_flow.conditions import emit_condition
 from tracejit.trace.control_flow.loops import Side, take_out
 from tracejit.trace.recording.record import Recording
@@ -90,7 +94,7 @@ class Attempt:
     """Code of the user's that runs although it may not be what this call does, from the `carried`
     values of variables on. Where it fails, these are what they were."""
 
-    errors = (Exception, Refused)
+    errors = (Exception, Refused, NotForAllSteps)
     recorded = CONDITION
 
     def __init__(
@@ -369,8 +373,25 @@ def check_errors(nodes: Sequence[Node], wanted: Sequence[Value]) -> None:
     raising = [node for node in nodes if may_raise(node) or raises_in_python(node)]
     if raising:
         needed = {*needed_for(wanted, nodes, ())}
-        if not needed.issuperset(raising):
+        places = {_place(node) for node in needed if "index" in node.params}
+        if any(node not in needed and _place(node) not in places for node in raising):
             raise Refused("an operation whose result is not read may raise")
+
+
+def _place(node: Node) -> Any:
+    """The place of the elements that a node takes or writes: another raises the same error."""
+    index = node.params.get("index", ())
+    count = sum(type(one) is str and one != "..." for one in index)
+    shape = node.operands[0].type.shape if node.operands else ()
+    given = [_stacked(one) for one in node.operands[1 : 1 + count]]
+    given = [node.operands[1:]] if node.op is swap_items else given
+    return spelled((index, shape)), tuple(map(frozenset, given))
+
+
+def _stacked(value: Value) -> Sequence[Value]:
+    """The values that one stacks, or it alone."""
+    node = value.node
+    return (value,) if node is None or node.op is not stack else node.operands
 
 
 def put(tensor: Any, new: Tensor) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,8 @@ import numpy as np
 from tracejit.convert.glue import UNBOUND
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Node, Value
-from tracejit.ir.subgraph import every_node
+from tracejit.ir.step_sizes import NotForAllSteps, StepSizes
+from tracejit.ir.subgraph import bodies_of
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.base.op import WITH_MATRICES
 from tracejit.ops.control.control_flow import element_type
@@ -57,12 +59,15 @@ class Rounds(Turns):
         watch: Watch,
         place: tuple[int, int],
         elements: Elements,
+        has_loop: bool,
         flags: int,
         new: int,
     ) -> None:
-        """Begin with no step. So many `new` variables have no value before the loop."""
+        """Begin with no step. So many `new` variables have no value before the loop, which may
+        have another one in it."""
         super().__init__(recording, carried, watch, place)
         self.elements = elements
+        self.has_loop = has_loop
         self.arrays_of_rows = [
             Tensor(recording.lift(one), recording) if type(one) is np.ndarray else one
             for one in elements.arrays
@@ -77,6 +82,8 @@ class Rounds(Turns):
         for variable in self.flags:
             variable.initial, variable.label = False, "is_over"
         self.variables += [Variable(UNBOUND) for _ in range(new)]
+        self.size: Dim | None = None
+        self.length = self._length()
         self.first_values: tuple[Any, ...] = ()
         self.lists: dict[int, list[Any]] = {}
         self.lasts: dict[int, Variable] = {}
@@ -91,10 +98,33 @@ class Rounds(Turns):
             self.watch.hide(self.lists)
             yield self.element()
 
+    def _length(self) -> Any:
+        """The number of steps, be it another in each step of a loop around; None where it is
+        recorded, or the loop may be left."""
+        if self.flags or type(self.elements.count) not in (int, *TENSORS):
+            return None
+        count = self.elements.count
+        size = count if type(count) is int else self.recording.size_of(count)
+        with suppress(NotForAllSteps):  # it may be below zero in some
+            return size if type(size) in (int, Dim) and not size < 0 else None
+        return None
+
+    def size_of_step(self) -> Any:
+        """The number of the step, as sizes have it."""
+        if self.size is None:
+            graph = self.recording.graph
+            if graph.sizes is None:
+                graph.sizes = StepSizes(self.recording)
+            assert type(graph.sizes) is StepSizes
+            self.size = graph.sizes.step(self.length, graph.sizes.most(self.length))
+        return self.size
+
     def element(self) -> Any:
         """The element of a step."""
         recording = self.recording
         self.number = step_number(recording)
+        if recording.rolls_sizes and self.length is not None:
+            recording.steps[self.number._value] = self.size_of_step
         self.rows: list[Any] = []
         for array, type in zip(self.arrays_of_rows, self.elements.types, strict=True):
             if self.is_open_ended and type is not None:
@@ -214,9 +244,14 @@ class Rounds(Turns):
     def taken_out(self) -> list[Node]:
         """The nodes of a step; what is the same at each stays before the loop."""
         inputs = None if self.is_open_ended else self.inputs
-        found = take_out(self.recording, self.start, inputs)
+        found = take_out(self.recording, self.start, inputs, self.symbol)
         self.check_sizes(found)
         return found
+
+    @property
+    def symbol(self) -> int | None:
+        """The symbol of sizes that differ in the steps."""
+        return None if self.size is None else self.size.key[0][0][0]
 
     @property
     def inputs(self) -> list[Value]:
@@ -226,24 +261,26 @@ class Rounds(Turns):
 
     @property
     def is_short(self) -> bool:
-        """Return whether its steps may be recorded one by one, too."""
+        """Return whether its steps, with no other loop in them, may be recorded one by one, too."""
         count = self.elements.count
-        return type(count) is int and count <= costs().recorded_known_steps
+        return type(count) is int and count <= costs().recorded_known_steps and not self.has_loop
 
     def knows(self, value: Value) -> bool:
         """Return whether Python would know a number at each step of a short loop."""
         return self.is_short and origins_of(value) == {self.number._value}
 
     def check_sizes(self, nodes: Sequence[Node]) -> None:
-        """Raise BetterApart if the steps of a short loop are few and small, or compute large
-        arrays: that is quicker one by one."""
+        """Raise BetterApart if the steps of a loop are few and small, or those of a short one
+        compute large arrays: that is quicker one by one."""
+        count, model = self.elements.count, costs()
+        most = model.least_rolled_steps if self.watch.around(self) else model.recorded_steps
+        if type(count) is int and count <= most:
+            if count * _written_out(nodes) <= model.recorded_nodes:
+                raise BetterApart("its steps are few and small")
         if not self.is_short:
             return
-        count, model = self.elements.count, costs()
-        is_small = count * sum(1 for _ in every_node(nodes)) <= model.recorded_nodes
-        if is_small and count <= model.recorded_steps:
-            raise BetterApart("its steps are few and small")
-        types = [value.type for node in nodes for value in node.results]
+        computing = [node for node in nodes if node.op.statements is None]
+        types = [value.type for node in computing for value in node.results]
         if max([type.estimated_size for type in types], default=0) <= model.most_rolled_elements:
             return
         has_tiles = max(type.estimated_bytes for type in types) >= model.tiled_bytes
@@ -275,9 +312,12 @@ class Rounds(Turns):
         recording, count = self.recording, self.count
         name = recording.graph.name
         if not self.flags:
-            steps, rows, arrays = LoopRange(count, False), self.row_values, self.arrays_of_rows
+            steps = LoopRange(count, False, size=self.symbol)
+            rows, arrays = self.row_values, self.arrays_of_rows
             if self.is_open_ended:
-                steps, rows, arrays = LoopRange(None, False, count), [], []
+                rows, arrays = [], []
+                number = count if self.length is None else None
+                steps = LoopRange(self.length, False, number, size=self.symbol)
             inputs = LoopInputs(carried, rows, self.number._value)
             return emit_loop(recording, name, steps, inputs, step, initial, arrays)
         start = len(recording.graph.nodes)
@@ -288,6 +328,17 @@ class Rounds(Turns):
         test = Side(take_out(recording, start), [goes_on._value])
         inputs = LoopInputs(carried, [], step_number(recording)._value)
         return emit_while(recording, name, inputs, test, step, initial, counted=self.number)
+
+
+def _written_out(nodes: Sequence[Node]) -> int:
+    """The number of nodes with the steps of loops among them written out, as far as their number is
+    known."""
+    total = 0
+    for node in nodes:
+        length = node.params.get("length") or 1
+        steps = max(length.estimate if type(length) is Dim else length, 1)
+        total += 1 + steps * sum(_written_out(body.nodes) for _, body in bodies_of(node))
+    return total
 
 
 def _row(structure: Any, columns: Sequence[Callable[[int], Any]], t: int) -> Any:

@@ -153,6 +153,7 @@ class Forking(Noting):
         where: int,
         number: int,
         has_loop: bool,
+        has_if: bool,
         flags: int,
         new: int,
         /,
@@ -166,7 +167,8 @@ class Forking(Noting):
         if elements is None:
             return None
         if type(elements.count) is int:
-            if elements.count <= self.most_recorded(recording, where, has_loop or flags > 0):
+            is_large = has_loop or has_if or flags > 0
+            if elements.count <= self.most_recorded(recording, where, is_large):
                 return None
         elif type(elements.count) is Dim or new or any(is_unbound(x, UNSET) for x in carried):
             if not elements.count > 0:
@@ -174,7 +176,7 @@ class Forking(Noting):
         self.hand(o, mixed=True)
         watch = self.watching(recording, place)
         watch.check_count(elements.count)
-        rounds = Rounds(recording, carried, watch, place, elements, flags, new)
+        rounds = Rounds(recording, carried, watch, place, elements, has_loop, flags, new)
         watch.forks.append(rounds)
         return rounds
 

@@ -7,13 +7,14 @@ the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import operator
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from tracejit.ir.graph import Constant, Value
 from tracejit.ir.subgraph import Placeholder
 from tracejit.ops.control.marker_ops import IDENTITY, OVERRIDE
-from tracejit.ops.elementwise.weak import SIZE
+from tracejit.ops.elementwise.weak import BINARY_OPS, SIZE, UNARY_OPS
 from tracejit.trace.tensor.tensor import TENSORS
 
 
@@ -93,3 +94,23 @@ def note_reads(recording: Any, origins: Collection[Value]) -> None:
         if one in origins and one not in recording.reads:
             known = recording.known if one in recording.known else recording.scalars
             recording.reads[one] = known[one], recording.here()
+
+
+_OF_SIZES: dict[Any, Callable[..., Any]] = {
+    BINARY_OPS["+"]: operator.add,
+    BINARY_OPS["-"]: operator.sub,
+    BINARY_OPS["*"]: operator.mul,
+    UNARY_OPS["-"]: operator.neg,
+}
+
+
+def size_in_steps(value: Value, steps: Mapping[Value, Callable[[], Any]]) -> Any:
+    """A number that is computed from the numbers of `steps`, as a size; None where it is none."""
+    if isinstance(value, Constant):
+        return value.data if type(value.data) is int else None
+    if value in steps:
+        return steps[value]()
+    if value.node is None or value.node.op not in _OF_SIZES:
+        return None
+    sides = [size_in_steps(one, steps) for one in value.node.operands]
+    return None if any(one is None for one in sides) else _OF_SIZES[value.node.op](*sides)

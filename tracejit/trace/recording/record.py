@@ -52,7 +52,7 @@ from tracejit.trace.recording.decisions import FROZEN, Decisions, Hidden, Unknow
 from tracejit.trace.recording.events import Event
 from tracejit.trace.recording.floating import STATE, Handling
 from tracejit.trace.recording.namer import Namer
-from tracejit.trace.recording.numbers import note_reads, origins_of, readable_origins
+from tracejit.trace.recording.numbers import note_reads, origins_of, readable_origins, size_in_steps
 from tracejit.trace.recording.recorder import Recorder
 from tracejit.trace.recording.reruns import GivenUp, MustNotFork, Refused
 from tracejit.trace.recording.scipy_calls import ON_TAPE, value_refused
@@ -129,6 +129,7 @@ class Recording(Recorder):
         self.placed: dict[Value, bool] = {}
         self.pythons: dict[Value, Any] = {}
         self.mixed: dict[Value, tuple[ArrayType, ...]] = {}
+        self.steps: dict[Value, Callable[[], Any]] = {}  # sizes for the numbers of steps of loops
         self.operates = False
         self.drawn: Where | None = None
         self._namer = Namer(self.graph)
@@ -574,6 +575,11 @@ class Recording(Recorder):
         if value not in self.known and origins != set():
             return True
         return any(type(one) is Placeholder for one in origins or ())
+
+    def size_of(self, tensor: Tensor) -> Any:
+        """As every recorder."""
+        size = size_in_steps(tensor._value, self.steps) if self.steps else None
+        return tensor if size is None else size
 
     def numpy(self, value: Value) -> np.ndarray:
         """Refused: there is no array yet."""

@@ -165,6 +165,11 @@ class Recorder:
         """Return whether a number is another at each step of a loop that is being recorded."""
         return False
 
+    def size_of(self, tensor: Tensor) -> Any:
+        """An integer as a size, where it differs in the steps of a loop that is being recorded;
+        else the Tensor."""
+        return tensor
+
     def refuse_placeholder(self, value: Value, call: str) -> None:
         """Raise RuleTypeError if `call` of Python's asks for what is computed from the
         cotangents that a rule is probed with."""

@@ -7,6 +7,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from tracejit.ir.location import NOWHERE, Location
+from tracejit.ir.step_sizes import NotForAllSteps
 from tracejit.trace.source import places
 
 
@@ -85,7 +86,7 @@ class GivenUp(NamedTuple):
         """The one at the line that runs, in which `error` was raised."""
         frame = places.user_frame()
         where = NOWHERE if frame is None else places.location(frame).location
-        is_told = isinstance(error, Refused)
+        is_told = isinstance(error, (Refused, NotForAllSteps))
         recorded = WHILE if isinstance(error, RefusedLoop) else recorded
         recorded = CHOSEN if isinstance(error, BetterApart) else recorded
         reason = str(error) if is_told else f"it raises {type(error).__name__}"
