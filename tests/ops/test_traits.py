@@ -495,6 +495,7 @@ NOT_TAKEN = {
     "flat": "it is a zero that has no second derivative",
     "xlogy": "0 at 0, be the logarithm infinite",
     "xlog1py": "0 at 0, be the logarithm infinite",
+    "iterated_solve": "the number of its steps depends on the right side",
 }
 
 

@@ -203,6 +203,7 @@ def drawn(f: Any, args: Any, axes: Any = 0) -> tuple[Any, np.random.Generator, s
             lambda rng: rng.gamma(X[:, None], size=(3, 4, 2)),
         ),
         (lambda rng, x: x + rng.choice(5, 2), lambda rng: X + rng.choice(5, (3, 2))),
+        (lambda rng, x: rng.choice(x), lambda rng: X[np.arange(3), rng.choice(2, 3)]),
         (
             lambda rng, x: (rng.random(), x)[1] * rng.random(),
             lambda rng: (rng.random(3), X)[1] * rng.random(3)[:, None],
@@ -228,7 +229,6 @@ def test_one_draw_is_made_for_all_elements(f: Any, expected: Any) -> None:
     [
         (lambda rng, x: rng.permutation(x), lambda rng, x: rng.permutation(x)),
         (lambda rng, x: x[rng.permutation(2)], lambda rng, x: x[rng.permutation(2)]),
-        (lambda rng, x: rng.choice(x), lambda rng, x: rng.choice(x)),
         (
             lambda rng, x: x + rng.choice(5, 2, replace=False),
             lambda rng, x: x + rng.choice(5, 2, replace=False),

@@ -26,12 +26,13 @@ WITHOUT_RULES = {
     "as_integer": "is of what is the same for all elements: others are not known",
     "as_pattern": "is of what is the same for all elements: others are not known",
     "as_digest": "is of what is the same for all elements: others are not known",
-    **dict.fromkeys(("matrix_part", "matrix_size"), "is of an object that has no batch"),
+    **dict.fromkeys(
+        ("matrix_part", "matrix_size", "has_places_once"), "is of an object that has no batch"
+    ),
     **dict.fromkeys(
         ("entry_lines", "sparse_factors", "iterated_solve", "converged_solve"),
         "is of one matrix: of several, one after the other",
     ),
-    "ensure": "is added to a whole function, when it has been recorded",
     "leave": "stands in joined graphs alone, which are not batched",
     **MAPPED,
 }

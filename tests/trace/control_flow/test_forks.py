@@ -374,7 +374,7 @@ def test_what_is_given_up_is_told(f: Callable[[Any], Any]) -> None:
     assert compiled.tracing_count == 2
     told = compiled.explain()
     assert f"in {f.__name__} is recorded for one side at a time, because " in told
-    assert "To record both sides at once: " in told
+    assert "To record both sides: " in told
 
 
 def test_nothing_is_left_of_a_side_that_is_given_up() -> None:

@@ -349,7 +349,7 @@ def test_what_holds_itself_or_is_too_deep_is_refused(name: str) -> None:
         lambda: tj.stop_gradient(value),
     ]
     for call in calls:
-        with pytest.raises(tj.errors.ArgumentError, match=r"holds itself.\n  test_trees.py:"):
+        with pytest.raises(tj.errors.ArgumentError, match=r"contains itself.\n  test_trees.py:"):
             call()
 
 

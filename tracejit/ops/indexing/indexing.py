@@ -40,7 +40,7 @@ Index = tuple[Any, ...]
 FULL = batched_indices.ALL
 _PLAIN = frozenset((int, slice))
 RECORDED_MASK = (
-    "the number of elements that a condition selects is not known while it is being recorded; "
+    "the number of elements that a condition selects is not known while the function is recorded; "
     "select with "
     "np.where(mask, x, 0.0), or multiply by the mask, which keep the shape"
 )
