@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.by_day import by_day
 from tests.interpret import interpret, record, run
 from tests.support.graphs import ops_of
@@ -16,6 +17,7 @@ from tests.support.processes import python
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import print_graph
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.specialise import tracer
 from tracejit.support.errors import LeakedTensorError
 from tracejit.trace.recording.record import Recording, current_recording
 from tracejit.trace.recording.tape_window import Window
@@ -395,3 +397,37 @@ def test_errors_find_the_name_of_a_value_that_was_just_made() -> None:
 
     with pytest.raises(TypeError, match=r"float\(h\) needs a value, but h is being recorded"):
         run(f, VECTOR)
+
+
+# Signal handlers, which may record at any instruction
+
+
+def test_a_signal_handler_may_record_at_the_end_of_a_recording(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    finish, answers = tracer.finish, []
+
+    def interrupted(*args: Any) -> Any:
+        monkeypatch.undo()
+        finished = finish(*args)
+        answers.append(tj.value_and_grad(lambda x: np.sum(x * x))(VECTOR))
+        return finished
+
+    monkeypatch.setattr(tracer, "finish", interrupted)
+    value = tj.function(lambda x: np.sum(np.sin(x)), cache=False)(VECTOR)
+    assert value == np.sum(np.sin(VECTOR))
+    ((square, slope),) = answers
+    assert square == 5.0 and np.array_equal(slope, 2 * VECTOR)
+
+
+def test_a_recording_that_takes_no_more_runs_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = []
+
+    def assign_names(graph: Graph) -> None:
+        running.append(current_recording())
+
+    monkeypatch.setattr(Graph, "assign_names", assign_names)
+    with Recording("f") as recording:
+        recording.finish([])
+        assert current_recording() is None
+    assert running == [None] and not recording.open

@@ -46,9 +46,9 @@ def reopened(
 def begin_afresh() -> None:
     """Forget what runs on this thread: recordings, whose Tensors are refused from here on, and
     tapes."""
-    for recording in active.stack:
+    begun, active.stack = active.stack, []
+    for recording in begun:
         recording.abandon()
-    active.stack = []
     Eager.__init__(EAGER)
 
 

@@ -140,7 +140,12 @@ class Recording(Recorder):
         return self
 
     def __exit__(self, *error: object) -> None:
-        active.stack.remove(self)
+        self._leave()
+
+    def _leave(self) -> None:
+        """Run no more on this thread."""
+        if self in active.stack:
+            active.stack.remove(self)
 
     def stand_in(self, example: Any) -> Tensor:
         """As every recorder; nothing that is computed from it has numbers."""
@@ -647,8 +652,13 @@ class Recording(Recorder):
             raise fail("other-thread", self.here(), function=self.graph.name)
 
     def finish(self, outputs: Sequence[Value]) -> Graph:
-        """End the recording: its graph with these outputs and every name the user gave."""
+        """End the recording: its graph with these outputs and every name the user gave.
+
+        It runs no more by the time it takes no more: a signal handler may record at any
+        instruction.
+        """
         self._namer.finish()
+        self._leave()
         self.open = False
         self.graph.outputs = list(outputs)
         if self.gone:
