@@ -132,9 +132,7 @@ def with_branches(node: Any, where: int) -> None:
     is_whole = returns and not places.all(*SUSPENDING)
     ended = without_jumps(body, ast.Return, returned_last) if is_whole else None
     node.body = body if ended is None else [*ended, _returning(node)]
-    places = Places(node)
-    _place_nowhere(node)
-    _Branching(node, where, places).run()
+    _Branching(node, where, Places(node)).run()
     _place_nowhere(node)
 
 
@@ -153,8 +151,7 @@ _TAKES_LINES = sys.version_info[:2] == (3, 12)
 def _place_nowhere(node: ast.AST) -> None:
     """Let what was added to a function stand at no place; an expression has one with its parts."""
     waiting = [node]
-    while waiting:
-        one = waiting.pop()
+    for one in waiting:  # which grows
         is_placed = hasattr(one, "lineno")
         if not is_placed:
             nowhere(one)
@@ -222,7 +219,7 @@ class _Branching:
         self.declared.update(*[one.names for one in places.all(ast.Global, ast.Nonlocal)])
         self.declared.update(one.name for one in places.all(ast.ExceptHandler) if one.name)
         for one in places.all(ast.Delete):
-            if one.lineno > 0:
+            if hasattr(one, "lineno"):  # the user's
                 self.declared |= {x.id for x in one.targets if isinstance(x, ast.Name)}
         self.unbound = needed_bound(node, places)
         kinds = (ast.For, ast.While, Round, Turn)

@@ -133,10 +133,7 @@ _SINGLE = (None, True, False, ...)
 def rewrite(source: Source, kinds: Collection[str]) -> CodeType:
     """The code of a verified function with operators of these kinds; `bind` completes it."""
     module, node = source.tree()
-    _strip(node)
-    if "branch" in kinds:
-        with_branches(node, id(source.code))
-    _Rewriting(source, node, kinds).run()
+    _rewrite(source, node, kinds)
     scope = source.innermost(source.compile(module))
     old = source.code
     new = next(code for code in reversed(codes_in(scope)) if code.co_name == old.co_name)
@@ -148,13 +145,19 @@ def rewrite(source: Source, kinds: Collection[str]) -> CodeType:
 def converted_text(source: Source, kinds: Collection[str]) -> str:
     """The text of what `rewrite` makes of a function, with names for the operators."""
     _, node = source.tree()
-    _strip(node)
+    _rewrite(source, node, kinds)
     if not isinstance(node, ast.Lambda):
         node.decorator_list = []
+    return ast.unparse(_Naming(id(source.code)).visit(node))
+
+
+def _rewrite(source: Source, node: Definition, kinds: Collection[str]) -> None:
+    """Rewrite the tree of a function."""
+    _strip(node)
+    own = bound_names(node) if {"name", "cell"} & set(kinds) else frozenset[str]()
     if "branch" in kinds:
         with_branches(node, id(source.code))
-    _Rewriting(source, node, kinds).run()
-    return ast.unparse(_Naming(id(source.code)).visit(node))
+    _Rewriting(source, node, kinds, own).run()
 
 
 class _Naming(ast.NodeTransformer):
@@ -269,13 +272,15 @@ class _Rewriting:
     each with the variables of the comprehensions around it.
     """
 
-    def __init__(self, source: Source, node: Definition, kinds: Collection[str]) -> None:
-        """Begin with the body of a function."""
+    def __init__(
+        self, source: Source, node: Definition, kinds: Collection[str], own: frozenset[str]
+    ) -> None:
+        """Begin with the body of a function, which had names of its `own` when it was parsed."""
         self.kinds = frozenset(kinds)
         self.where = id(source.code)
         self.class_name = source.class_name()
         self.free = frozenset(source.code.co_freevars)
-        self.own = bound_names(node) if self.kinds & {"name", "cell"} else frozenset[str]()
+        self.own = own
         self.keywords = node.args.kwarg.arg if node.args.kwarg else ""
         self.hidden = frozenset[str]()
         self.waiting: list[tuple[ast.AST, frozenset[str]]] = []
@@ -452,6 +457,7 @@ class _Rewriting:
             return _operation("made", node, node)
         kind = "cell" if name in self.free else "name"
         is_own = node.id in self.own or node.id in self.hidden or name == "__class__"
+        is_own |= name.startswith(".")  # ours
         if is_own or kind not in self.kinds or not isinstance(node.ctx, ast.Load):
             return node
         return _operation(kind, node, at(node, ast.Constant(self.where)), _text(node, name), node)

@@ -152,13 +152,17 @@ def names_of(
     waiting: list[tuple[ast.AST, bool]] = [(node, True)]
     while waiting:
         one, is_own = waiting.pop()
+        if type(one) is ast.Name:
+            is_read = type(one.ctx) is ast.Load or not is_own
+            (loaded if is_read else stored).add(one.id)
+            continue
+        if type(one) not in _TELLING:
+            is_head = one is node and not is_deep
+            waiting += [(child, is_own) for child in children_of(one, is_head)]
+            continue
         match one:
             case ast.AnnAssign(target=ast.Name(), value=None):
                 continue  # which binds nothing
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) if is_own:
-                stored.add(name)
-            case ast.Name(id=name):
-                loaded.add(name)
             case ast.comprehension() if isinstance(node, COMPREHENSIONS):
                 waiting += [(x, is_own) for x in (one.iter, *one.ifs)]
                 continue
@@ -187,6 +191,20 @@ def names_of(
         first = names_of(node.generators[0].iter, NONE)[1]
         loaded = (loaded - hidden) | first
     return frozenset(stored), frozenset(loaded - bound)
+
+
+_TELLING = frozenset(
+    (
+        ast.AnnAssign,
+        ast.comprehension,
+        *COMPREHENSIONS,
+        *SCOPES,
+        ast.Import,
+        ast.ImportFrom,
+        ast.arg,
+    )
+)
+"""The kinds of syntax, besides `Name`, that `names_of` does more with than go through."""
 
 
 def names_at(node: Any) -> Iterator[str]:

@@ -57,11 +57,11 @@ def children_of(node: ast.AST, is_head: bool = False) -> list[Any]:
     found: list[Any] = []
     for field in _fields[type(node)]:
         value = getattr(node, field, None)
-        if isinstance(value, list):
-            if not (is_head and value and isinstance(value[0], BLOCKS)):
-                found += [one for one in value if isinstance(one, ast.AST)]
-        elif isinstance(value, ast.AST):
-            found.append(value)
+        if type(value) is not list:
+            if isinstance(value, ast.AST):
+                found.append(value)
+        elif value and not (is_head and isinstance(value[0], BLOCKS)):
+            found += [one for one in value if isinstance(one, ast.AST)]
     return found
 
 
