@@ -13,12 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+import tracejit.numpy as tnp
 from tests.by_day import by_day
 from tests.programs import Program, programs
 from tests.support.compare import assert_same, close
 from tests.support.running import taped
 from tracejit.eager import window_gradient
 from tracejit.support.memo import Table
+from tracejit.trace.recording import eager
 
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])
@@ -694,3 +696,19 @@ def check_second_derivative(program: Program) -> None:
         (inside, by_tape(f)),
     ):
         check_same(way(along(slope), args, moving), expected, 1e-12)
+
+
+def test_a_tape_over_changing_shapes_and_numbers_keeps_little(
+    kernels: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Table, "LIMIT", 12)
+    monkeypatch.setattr(eager, "_compiled", Table())
+    for size in range(2, 22):
+        x = tj.constant(np.arange(1.0, size))
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = tnp.sum(tnp.sin(x) * (0.1 * size))
+        slope = tape.gradient(y, x)
+        np.testing.assert_allclose(slope, np.cos(np.arange(1.0, size)) * (0.1 * size))
+        assert len(window_gradient._compiled) <= 12 and len(eager._compiled) <= 12
+    assert len(kernels) == 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tracejit.ops.base.infer import (
     ufunc_dtype,
     ufunc_type,
 )
+from tracejit.support.memo import Table
 
 F8 = np.dtype("f8")
 SHAPES = st.lists(st.integers(0, 3), max_size=3).map(tuple)
@@ -136,3 +138,13 @@ def test_a_full_reduction_is_a_numpy_scalar(ufunc: np.ufunc) -> None:
         x = np.ones((2, 3), dtype)
         expected = ufunc.reduce(x, axis=(0, 1))
         assert reduction_type(ufunc)(kind(x), (0, 1)) is kind(expected)
+
+
+def test_types_of_many_shapes_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Table, "LIMIT", 50)
+    infer = ufunc_type(np.add)
+    known = inspect.getclosurevars(infer).nonlocals["known"]
+    for size in range(2, 300):
+        type = ArrayType((size,), F8)
+        assert infer(type, type) is type
+        assert 1 <= len(known) <= 50

@@ -15,6 +15,7 @@ from numpy.exceptions import AxisError
 
 from tracejit.ir.dims import Dim
 from tracejit.ir.types import PYTHON_TYPES, ArrayType, Shape, type_of
+from tracejit.support.memo import Table
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
@@ -102,16 +103,16 @@ def ufunc_type(ufunc: np.ufunc) -> Callable[..., ArrayType]:
     """The infer of an elementwise ufunc: broadcast shape, promoted dtype; 0-d gives a NumPy
     scalar."""
 
-    known: dict[tuple[ArrayType, ...], ArrayType] = {}
+    known = Table()
 
     def infer(*types: ArrayType) -> ArrayType:
-        result = known.get(types)
+        result: ArrayType | None = known.get(types)
         if result is None:
             shape = broadcast_shapes(*[type.shape for type in types])
             dtype = ufunc_dtype(ufunc, *types)
             result = ArrayType(shape, dtype, "array" if shape else "scalar")
             if all(type.sizes is None for type in types):
-                known[types] = result
+                known.keep(types, result)
         return result
 
     return infer

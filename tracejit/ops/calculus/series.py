@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -245,7 +245,7 @@ class Kind:
     def _mul(self) -> None:
         multiply = self.function("mul")
 
-        @cache
+        @lru_cache(64)
         def table(first: int, second: int) -> Any:
             """The products of unit series: [coefficient, first, second]."""
             products = np.zeros((first + second - 1, first, second))
@@ -255,7 +255,7 @@ class Kind:
                     products[: len(found), i, j] = found
             return products
 
-        @cache
+        @lru_cache(4096)
         def infer(a: ArrayType, b: ArrayType) -> ArrayType:
             result = _series_type(a.size + b.size - 1, a, b)
             return result.with_dtype(multiply(*(np.ones(x.size, x.dtype) for x in (a, b))).dtype)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,7 +113,7 @@ def _dotted(do: Do, x: Factor, y: Factor, target: str) -> Any | None:
     return do("vecdot", *[_arranged(do, one, (*target, summed), sizes) for one in (x, y)])
 
 
-@cache
+@lru_cache(4096)
 def _layout(
     x: str, y: str, target: str, expected: tuple[tuple[str, int], ...], model: CostModel
 ) -> Layout | None:
@@ -261,7 +261,7 @@ def path_of(subscripts: str, shapes: Sequence[Shape], optimize: Any) -> list[Any
     return np.einsum_path(subscripts, *views, optimize=how)[0]
 
 
-@cache
+@lru_cache(4096)
 def steps_along(
     labels: tuple[str, ...], output: str, shapes: tuple[Shape, ...], optimize: Any
 ) -> tuple[Step, ...]:

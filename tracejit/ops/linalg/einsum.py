@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from functools import cache, reduce
+from functools import lru_cache, reduce
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
@@ -163,7 +163,7 @@ def letter_sizes(labels: Sequence[str], shapes: Sequence[Shape]) -> dict[str, in
     return sizes
 
 
-@cache
+@lru_cache(4096)
 def _optimized_form(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> Any:
     """The form of a result without axes: it depends on the path that NumPy takes."""
     path = path_of(subscripts, shapes, optimize)

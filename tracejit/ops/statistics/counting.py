@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -154,7 +154,7 @@ _FIRST_AND_LAST: tuple[Rule, ...] = (
 )
 
 
-@cache
+@lru_cache(4096)
 def _edges_type(a: ArrayType, *ends: ArrayType, bins: int) -> ArrayType:
     """By NumPy's own promotion."""
     range = tuple(
