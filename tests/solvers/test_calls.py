@@ -275,6 +275,33 @@ def test_what_is_not_recorded_is_refused(name: str) -> None:
         tj.grad(lambda a: np.sum(REFUSED[name](a)))(2.0)
 
 
+MALFORMED: dict[str, tuple[Any, str]] = {
+    "no type": ([{}], "has no 'type'"),
+    "an unknown type": ({"type": "le", "fun": np.sum}, "has the type 'le'"),
+    "no function": ({"type": "eq"}, "has no 'fun'"),
+    "a number as function": ({"type": "eq", "fun": 3.0}, "has the function 3.0"),
+    "a number as limited function": (so.NonlinearConstraint(3.0, 0, 1), "has the function 3.0"),
+    "args": ({"type": "eq", "fun": np.sum, "args": 3.0}, "has args of the class float"),
+    "text": ("eq", "is of the class str"),
+    "a function alone": (np.sum, "is of the class"),
+    "a matrix": ({"type": "eq", "fun": lambda x: np.outer(x, x)}, "returns more than one axis"),
+    "None": ({"type": "eq", "fun": lambda x: None}, "returns None"),
+    "limits": (so.NonlinearConstraint(lambda x: x, np.zeros(3), 1.0), "has 2 numbers and 3 limits"),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_constraint_is_refused_in_words(name: str) -> None:
+    constraints, words = MALFORMED[name]
+    start: Any = np.ones(2)
+
+    def f(a: Any) -> Any:
+        return so.minimize(lambda x: np.sum((x - a) ** 2), start, constraints=constraints).x[0]
+
+    with pytest.raises(tj.TracejitError, match=f"a constraint {words}"):
+        tj.grad(f)(2.0)
+
+
 def test_all_events_are_recorded_for_the_number_of_this_call() -> None:
     def f(p: Any) -> Any:
         found = swinging(p, [middle, lambda t, y: y[1] - 9.0])

@@ -12,7 +12,7 @@ equation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,9 +62,18 @@ class Constraint(NamedTuple):
             return []
         return [*([] if self.matrix is None else [self.matrix]), *self.limits]
 
-    def recorded_value(self, function: Function) -> Any:
+    def recorded_value(self, call: Call, function: Function) -> Any:
         """The value for the placeholder of a function that is being recorded."""
-        return vector(function.call(self.function))
+        found = function.call(self.function)
+        if found is None or floats(found).ndim > 1:
+            problem = f"returns {'None' if found is None else 'more than one axis'}"
+            call.refuse(f"a constraint {problem}", "return a number or a vector.")
+        value = vector(found)
+        for limit in self.limits:
+            if limit.shape not in ((), (1,), value.shape):
+                problem = f"has {value.shape[0]} numbers and {limit.size} limits"
+                call.refuse(f"a constraint {problem}", "give one limit, or one for each number.")
+        return value
 
     def recorded(self, function: Function, number: int, value: Any, method: str) -> dict[str, Body]:
         """The functions that SciPy is given for the constraint of this number."""
@@ -133,21 +142,24 @@ def limits_of(call: Call, bounds: Any, size: int) -> Limits | None:
 
 def constraints_of(call: Call) -> list[Constraint]:
     """The constraints of a call: dictionaries or SciPy's objects, one or several."""
-    given = call["constraints"]
-    one = (dict, so.NonlinearConstraint, so.LinearConstraint, so.Bounds)
-    several = [given] if isinstance(given, one) else list(given or ())
+    given = call["constraints"] or ()
+    are_several = isinstance(given, Iterable) and not isinstance(given, dict)
+    several = list(given) if are_several else [given]
     return [_constraint(call, each) for each in several]
 
 
 def _constraint(call: Call, given: Any) -> Constraint:
     if isinstance(given, dict):
-        return _of_dictionary(given)
+        return _of_dictionary(call, given)
     if not isinstance(given, (so.LinearConstraint, so.NonlinearConstraint)):
         fix = "give a dictionary, a LinearConstraint or a NonlinearConstraint; bounds by bounds=."
         call.refuse(f"a constraint is of the class {type(given).__name__}", fix)
     _refuse_feasible(call, given)
     limits = Limits(floats(given.lb), floats(given.ub))
     if isinstance(given, so.NonlinearConstraint):
+        if not callable(given.fun):
+            fix = "give it a function of the unknowns."
+            call.refuse(f"a constraint has the function {given.fun!r}", fix)
         return Constraint("nonlinear", given.fun, limits)
     if issparse(given.A):
         call.refuse("the matrix of a constraint is sparse", "give it as an array.")
@@ -155,11 +167,18 @@ def _constraint(call: Call, given: Any) -> Constraint:
     return Constraint("linear", lambda x: matrix @ x, limits, matrix)
 
 
-def _of_dictionary(given: dict[str, Any]) -> Constraint:
-    kind = str(given["type"]).lower()
-    if kind not in OF_DICTIONARY:
-        raise ValueError(f"Unknown constraint type '{given['type']}'.")
-    user, args = given["fun"], given.get("args", ())
+def _of_dictionary(call: Call, given: dict[str, Any]) -> Constraint:
+    kind, user, args = given.get("type"), given.get("fun"), given.get("args", ())
+    if not isinstance(kind, str) or kind.lower() not in OF_DICTIONARY:
+        found = f"has the type {kind!r}" if "type" in given else "has no 'type'"
+        call.refuse(f"a constraint {found}", "give it the type 'eq' or 'ineq'.")
+    if not callable(user):
+        found = f"has the function {user!r}" if "fun" in given else "has no 'fun'"
+        call.refuse(f"a constraint {found}", "give it a function of the unknowns as 'fun'.")
+    if not isinstance(args, (list, tuple)):
+        found = f"has args of the class {type(args).__name__}"
+        call.refuse(f"a constraint {found}", "give them as a tuple.")
+    kind = kind.lower()
     limits = Limits(*[np.array(float(end.removeprefix("np."))) for end in OF_DICTIONARY[kind]])
     return Constraint(kind, lambda x: user(x, *args), limits)
 

@@ -209,7 +209,7 @@ def _minimize(call: Call) -> Any:
 
     def user() -> list[Any]:
         value = _scalar(call, function, call["jac"] is True)
-        return [value, *[one.recorded_value(function) for one in constraints]]
+        return [value, *[one.recorded_value(call, function) for one in constraints]]
 
     f, *values = function.record(user)
     (slope,) = function.record(lambda: [gradient(f, x, function.nodes)])
