@@ -167,3 +167,21 @@ def test_the_adjoint_of_a_large_stiff_state_holds_a_few_of_its_matrices() -> Non
         total += np.sum(weights[0][:, None] * stages * (points[k] @ a.T))
         back = stages[0] + bars[k]
     np.testing.assert_allclose(found, np.append(back, total), rtol=1e-7, atol=1e-9)
+
+
+def test_what_the_jacobian_alone_reads_is_no_parameter() -> None:
+    size = 8
+    weights = np.random.default_rng(0).normal(size=(size, size)) * 0.1 - np.eye(size)
+
+    def f(p: Any) -> Any:
+        def rate(t: Any, y: Any) -> Any:
+            return np.tanh(weights @ y) * p[0] - p[1] * y
+
+        start = np.linspace(1.0, 2.0, size)
+        return np.sum(si.solve_ivp(rate, (0.0, 0.1), start, method="LSODA", rtol=1e-6).y[:, -1])
+
+    p, step = np.array([0.5, 0.2]), np.array([1e-4, 0.0])
+    gradient, hessian = tj.grad(f), tj.hessian(f)
+    wanted = (gradient(p + step) - gradient(p - step)) / 2e-4
+    np.testing.assert_allclose(hessian(p)[0], wanted, rtol=1e-3)
+    assert "reshape((10, 8))" in hessian.source  # sensitivities by the start and by p

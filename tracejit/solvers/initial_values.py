@@ -205,8 +205,13 @@ class InitialValueDerivative:
         self.operands = operands
         self.states: Any = Tensor(node.results[0], recording)
         self.wanted = wanted
-        first = problem.invariants
-        self.moving = [k for k in range(first) if wanted[k] and operands[k].type.is_inexact]
+        read = {x for one in problem.body.nodes for x in one.operands} | {*problem.body.outputs}
+        # Others are of the Jacobian alone: the states do not depend on them.
+        self.moving = [
+            k
+            for k, x in enumerate(problem.body.inputs[: problem.invariants])
+            if wanted[k] and operands[k].type.is_inexact and x in read
+        ]
 
     def pulled_back(self, cotangents: Sequence[Any], gradients: Derive) -> list[Any]:
         """The cotangent of each operand for that of the states."""
