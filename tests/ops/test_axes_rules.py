@@ -110,7 +110,8 @@ UNSPLIT = {
             signal_correlate2d""",
         "is of a sparse matrix, whose numbers are in no order of axes": """
             matrix_part matrix_size has_places_once matrix_product entry_lines sparse_solve
-            sparse_factors factors_solve iterated_solve converged_solve sparse_expm_multiply""",
+            sparse_factors factors_solve iterated_solve converged_solve sparse_expm_multiply
+            sparse_expm_slope""",
         "refuses numbers that are not finite, which blocks do not tell": "scipy_norm",
         "is made by passes, after graphs are cut": """
             einsum_if_not_finite dot_in_rows fill_gaps""",

@@ -33,6 +33,7 @@ WITHOUT_SAMPLES = {
             "sparse_factors",
             "factors_solve",
             "sparse_expm_multiply",
+            "sparse_expm_slope",
             "has_places_once",
             "entry_lines",
             "converged_solve",

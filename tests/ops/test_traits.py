@@ -79,7 +79,14 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "dot_in_rows": ((TABLE, TABLE + 1.0), {"rows": (3, 4)}),
 }
 NOT_TRIED = dict.fromkeys(
-    ("sparse_product", "sparse_solve", "factors_solve", "sparse_expm_multiply", "matrix_product"),
+    (
+        "sparse_product",
+        "sparse_solve",
+        "factors_solve",
+        "sparse_expm_multiply",
+        "sparse_expm_slope",
+        "matrix_product",
+    ),
     "its matrix is no array: trace/convert/test_sparse.py",
 )
 

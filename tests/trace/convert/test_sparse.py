@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.linalg import expm_frechet
 from scipy.sparse import linalg
 
 import tracejit as tj
@@ -74,6 +75,8 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "cg": lambda A, x: linalg.cg(A @ A.T, x, rtol=1e-12)[0],
     "gmres": lambda A, x: linalg.gmres(A, x, rtol=1e-12)[0],
     "bicgstab": lambda A, x: linalg.bicgstab(A, x, rtol=1e-13)[0],
+    "expm_multiply": lambda A, x: linalg.expm_multiply(0.3 * A, x),
+    "expm_multiply of columns": lambda A, x: linalg.expm_multiply(-A.T, COLUMNS * x[:, None]),
 }
 BY_ROWS: dict[str, Callable[[Any, Any], Any]] = {
     "sum(axis=0)": lambda A, x: A.sum(axis=0) * x,
@@ -298,7 +301,12 @@ def test_dtypes(dtype: str) -> None:
     matrix, x = A.astype(dtype), X.astype(dtype)
     if dtype[0] == "c":
         matrix, x = matrix * np.array(1.0 + 0.5j, dtype)[()], x * np.array(1.0 - 1.0j, dtype)[()]
-    for f in (lambda A, x: A @ x, lambda A, x: linalg.spsolve(A, x), lambda A, x: (A + A.T) @ x):
+    for f in (
+        lambda A, x: A @ x,
+        linalg.spsolve,
+        lambda A, x: (A + A.T) @ x,
+        lambda A, x: linalg.expm_multiply(-A, x),
+    ):
         loss = lambda A, x, f=f: np.sum(np.abs(f(A, x)) ** 2)  # noqa: E731
         dense = lambda A, x, f=f: np.sum(np.abs(f(A, x)) ** 2)  # noqa: E731, F841
         assert tj.function(f)(matrix, x).dtype == f(matrix, x).dtype
@@ -355,9 +363,18 @@ def test_what_is_not_recorded_is_refused(name: str) -> None:
         tj.function(f)(A, X)
 
 
-def test_an_exponential_has_no_gradient_by_data() -> None:
-    with pytest.raises(tj.TracejitError, match="expm_multiply with respect to the data"):
-        tj.grad(lambda A, x: np.sum(linalg.expm_multiply(A, x)))(A, X)
+@pytest.mark.parametrize("scale", [0.5, 20.0])
+def test_the_gradient_of_an_exponential_is_exact(scale: float) -> None:
+    size = 12
+    rows = np.array([-1.0, 2.0, -1.0])[:, None] * np.ones(size)
+    matrix = sparse.csr_array(
+        sparse.diags_array(-scale * rows, offsets=[-1, 0, 1], shape=(size, size))
+    )
+    x, weights = np.linspace(1.0, 2.0, size), np.linspace(-1.0, 2.0, size)
+    found = tj.grad(lambda A: np.sum(weights * linalg.expm_multiply(A, x)))(matrix)
+    wanted = expm_frechet(matrix.T.toarray(), np.outer(weights, x), compute_expm=False)
+    exact = wanted[matrix.tocoo().coords]
+    np.testing.assert_allclose(found.data, exact, atol=1e-12 * np.max(np.abs(exact)))
 
 
 def test_writes_into_a_matrix_are_refused() -> None:

@@ -25,7 +25,6 @@ from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, Shape
 from tracejit.ops.base.batching import Moved
 from tracejit.ops.base.op import Each, Op, defop
 from tracejit.ops.indexing.sparse import product_dtype
-from tracejit.support.errors import fail
 
 Matrix = Sequence[Any]
 LIBRARY = scipy
@@ -419,12 +418,83 @@ converged: Op = defop(
 # exp(A) @ b
 
 
-def _no_slope(g: Any, y: Any, matrix: Matrix, right: Any, form: str, params: Any) -> Any:
-    raise fail(
-        "no-rule",
-        None,
-        op="scipy.sparse.linalg.expm_multiply with respect to the data of its matrix",
+def _block(matrix: Matrix, dot: Any, size: int) -> tuple[Matrix, dict[str, Any]]:
+    """The matrix [[A, dot], [0, A]], for the elements of A and of dot."""
+    data, rows, columns = matrix
+    block = (
+        np.concatenate((data, dot, data)),
+        np.concatenate((rows, rows, rows + size)),
+        np.concatenate((columns, columns + size, columns + size)),
     )
+    return block, {"form": "coo", "shape": (2 * size, 2 * size)}
+
+
+def _expm_moved(matrix: Matrix, dot: Any, b: Any, size: int, dtype: str) -> Any:
+    """The tangent of exp(A) @ b for that of the elements of A."""
+    block, kinds = _block(matrix, dot, size)
+    below = np.concatenate((np.zeros_like(b), b))
+    return expm_multiply(*block, below, **kinds, dtype=dtype)[:size]
+
+
+def _elements(matrix: Matrix, form: str, shape: Shape) -> Matrix:
+    return matrix[0], *entries_of(matrix, form, shape)
+
+
+def _expm_slope(g: Any, y: Any, matrix: Matrix, right: Any, form: str, params: Any) -> Any:
+    elements = _elements(matrix, form, params["shape"])
+    return expm_slope(*elements, right[0], g, size=params["shape"][0], dtype=params["dtype"])
+
+
+def _expm_push(v: Any, y: Any, matrix: Matrix, right: Any, form: str, params: Any) -> Any:
+    elements = _elements(matrix, form, params["shape"])
+    return _expm_moved(elements, v, right[0], params["shape"][0], params["dtype"])
+
+
+def _slope_along(matrix: Matrix, dot: Any, b: Any, g: Any, size: int, dtype: str) -> Any:
+    """The tangent of the slopes for that of the elements, which is their cotangent as well."""
+    block, _ = _block(matrix, dot, size)
+    below = np.concatenate((np.zeros_like(b), b))
+    above = np.concatenate((g, np.zeros_like(g)))
+    found = expm_slope(*block, below, above, size=2 * size, dtype=dtype)
+    count = dot.shape[0]
+    return found[:count] + found[2 * count :]
+
+
+def _slope_pull(
+    k: int, w: Any, y: Any, data: Any, rows: Any, columns: Any, b: Any, g: Any, **params: Any
+) -> Any:
+    if k == 0:
+        return _slope_along((data, rows, columns), w, b, g, **params)
+    if k == 3:
+        return _expm_moved((data, columns, rows), w, g, **params)
+    return _expm_moved((data, rows, columns), w, b, **params) if k == 4 else None
+
+
+def _slope_push(
+    k: int, v: Any, y: Any, data: Any, rows: Any, columns: Any, b: Any, g: Any, **params: Any
+) -> Any:
+    matrix = (data, rows, columns)
+    if k == 0:
+        return _slope_along(matrix, v, b, g, **params)
+    if k == 3:
+        return expm_slope(*matrix, v, g, **params)
+    return expm_slope(*matrix, b, v, **params) if k == 4 else None
+
+
+expm_slope: Op = defop(
+    name="sparse_expm_slope",
+    infer=lambda data, rows, columns, b, g, size, dtype: ArrayType(
+        data.shape, _floating(ArrayType((), np.dtype(dtype)), b, g)
+    ),
+    vjp=Each(_slope_pull),
+    jvp=Each(_slope_push),
+    source=lambda types, size, dtype: (
+        f"helpers.exponential_slope({matrix_text('coo', (size, size))}, {{3}}, {{4}})"
+    ),
+    library="scipy",
+    cost=lambda *types, **params: 4000 * types[0].estimated_size,
+)
+"""The slopes of sum(g * (exp(A) @ b)) by the elements of A: data, rows, columns."""
 
 
 def _expm_back(g: Any, y: Any, matrix: Matrix, right: Any, form: str, params: Any) -> Any:
@@ -440,9 +510,9 @@ def _expm_type(*types: ArrayType, form: str, shape: Shape, dtype: str) -> ArrayT
 expm_multiply: Op = defop(
     name="sparse_expm_multiply",
     infer=_expm_type,
-    vjp=_by_operand(_no_slope, _expm_back),
+    vjp=_by_operand(_expm_slope, _expm_back),
     jvp=_by_operand(
-        _no_slope,
+        _expm_push,
         lambda v, y, matrix, right, form, params: expm_multiply(*matrix, v, form=form, **params),
     ),
     batch=_in_columns("sparse_expm_multiply"),
