@@ -38,6 +38,10 @@ ALONG = {
     "degree 2": lambda t, y, q: si.make_interp_spline(t, y, 2)(q + 0.03),
     "degree 5": lambda t, y, q: si.make_interp_spline(t, y, k=5).derivative()(q),
     "clamped b-spline": lambda t, y, q: si.make_interp_spline(t, y, bc_type="clamped")(q, nu=1),
+    "periodic b-spline": lambda t, y, q: si.make_interp_spline(
+        t, np.append(y[:-1], y[0]), bc_type="periodic")(q + 3.05),
+    "periodic degree 4": lambda t, y, q: si.make_interp_spline(
+        t, np.append(y[:-1], y[0]), k=4, bc_type="periodic").derivative()(q),
     "integral of one": lambda t, y, q: si.CubicSpline(t, y).integrate(q[0], q[3]),
     "integral of a b-spline": lambda t, y, q: si.make_interp_spline(t, y).integrate(q[0], q[3]),
     "interp1d": lambda t, y, q: si.interp1d(t, y)(q),
@@ -213,7 +217,7 @@ def test_knots_that_do_not_increase_are_nan() -> None:
         (lambda y: si.CubicSpline(T, Y).solve(y), r"interpolate\.CubicSpline\.solve"),
         (lambda y: si.CubicSpline(T[1:], y), "doesn't match the length"),
         (lambda y: si.CubicSpline(T, y, bc_type="wrong"), "bc_type=wrong is not allowed"),
-        (lambda y: si.make_interp_spline(T, y, bc_type="periodic"), "use CubicSpline"),
+        (lambda y: si.make_interp_spline(T, y, 7, bc_type="periodic"), "at least 8 points"),
         (lambda y: si.RectBivariateSpline(T, T, y[:, None] * Y, s=1.0), "smoothing"),
         (lambda y: si.RegularGridInterpolator((T,), y, "pchip")(Q[:, None]), "its method is pchip"),
         (lambda y: si.CubicSpline(T, y)(1j), "complex"),

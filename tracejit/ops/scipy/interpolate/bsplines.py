@@ -258,6 +258,46 @@ def _add_end(
             values.append(np.reshape(slope, (1,)))
 
 
+def _periodic_knots(x: Any, k: int) -> Any:
+    """The knots of a periodic spline: those between the ends go on beyond them."""
+    if k % 2 == 0:
+        x = np.concatenate([x[:1], x[1:-1] - np.diff(x)[:-1] / 2, x[-1:]])
+    widths = np.diff(x)
+    steps = np.arange(k) % (np.shape(x)[0] - 1)
+    before, after = np.cumsum(widths[::-1][steps]), np.cumsum(widths[steps])
+    return np.concatenate([x[0] - before[::-1], x, x[-1] + after])
+
+
+def _periodic_spline(x: Any, y: Any, k: int, axis: int) -> Spline:
+    """The periodic spline through data: a banded system with corners, of which the last equations
+    are taken out, and solved for."""
+    if np.shape(x)[0] <= k:
+        problem = f"bc_type='periodic' has {np.shape(x)[0]} points for degree {k}"
+        fix = f"give at least {k + 1} points."
+        raise unsupported("scipy.interpolate.make_interp_spline", problem, fix)
+    if not is_recorded(y) and not np.allclose(y[0], y[-1], atol=1e-15):
+        raise ValueError("First and last points does not match while periodic case expected")
+    t = _periodic_knots(x, k)
+    size, half = np.shape(x)[0] - 1, k // 2
+    inner, rows = size - half, np.arange(size)
+    band, right, below = [], np.zeros((inner, half)), np.zeros((half, size))
+    for number, value in enumerate(basis(t, rows + k, x[:-1], k)[: 2 * half + 1]):
+        shift = number - half
+        left, under = np.zeros(max(shift, 0)), np.zeros(max(-shift, 0))
+        band.append(np.concatenate([left, value[under.size : inner - left.size], under]))
+        is_there = (rows[:, None] + shift) % size == rows
+        right = right + value[:inner, None] * is_there[:inner, inner:]
+        below = below + value[inner:, None] * is_there[inner:]
+    b = np.reshape(y[:-1], (size, -1))
+    columns = np.concatenate([b[:inner], right], axis=1)
+    found = solve_banded(np.stack(band[::-1]), columns, lower=half, upper=half)
+    first, second = found[:, :-half], found[:, -half:]
+    corner = below[:, inner:] - below[:, :inner] @ second
+    last = np.linalg.solve(corner, b[inner:] - below[:, :inner] @ first)
+    c = np.concatenate([first - second @ last, last])[(np.arange(size + k) - half) % size]
+    return Spline(t, np.reshape(c, (size + k, *np.shape(y)[1:])), k, "periodic", axis)
+
+
 def _derivatives(given: Any, y: Any) -> tuple[Any, ...]:
     """The conditions at an end: orders with values."""
     if given is None:
@@ -278,9 +318,13 @@ def make_interp_spline(
     """The spline of degree k through data."""
     x, y, axis = read_data(x, y, axis)
     k = operator.index(k)
-    if isinstance(bc_type, str) and bc_type == "periodic":
-        raise TypeError("bc_type='periodic' is not supported; use CubicSpline, which has it")
-    bc_type = None if isinstance(bc_type, str) and bc_type == "not-a-knot" else bc_type
+    is_periodic = isinstance(bc_type, str) and bc_type == "periodic"
+    if is_periodic and k > 1:
+        if t is not None:
+            raise NotImplementedError("For periodic case t is constructed automatically")
+        return _periodic_spline(x, y, k, axis)
+    is_default = is_periodic or (isinstance(bc_type, str) and bc_type == "not-a-knot")
+    bc_type = None if is_default else bc_type
     left, right = (bc_type, bc_type) if bc_type is None or isinstance(bc_type, str) else bc_type
     if k <= 1 and t is None:
         if left is not None or right is not None:
