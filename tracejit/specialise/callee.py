@@ -45,7 +45,7 @@ from tracejit.trace.recording.mutable_attributes import Attributes
 from tracejit.trace.recording.numbers import may_be_differentiated
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.recorded_matrix import RecordedMatrix, apart
-from tracejit.trace.recording.reruns import GivenUp
+from tracejit.trace.recording.reruns import GivenUp, Line
 from tracejit.trace.recording.unwritten import settle_unwritten
 from tracejit.trace.recording.variable import read_argument, read_leaf
 from tracejit.trace.rerolling.rerolling import reroll
@@ -95,7 +95,8 @@ class Findings:
     one node. `as_written` has a sentence for each function
     that was not converted. `walks` says that what it reads is walked before it is recorded. `forks`
     has the conditions and loops that are recorded for what a call does; None if all are, because
-    of what would be `merged`.
+    of what would be `merged`. `written` has the lines whose arrays are recorded, as what is
+    recorded is written to them; None if none are.
     """
 
     def __init__(self) -> None:
@@ -109,6 +110,7 @@ class Findings:
         self.walks = False
         self.forks: dict[tuple[int, int], GivenUp] | None = {}
         self.merged = ""
+        self.written: set[Line] | None = set()
         self.takes_constants = False
 
 

@@ -42,6 +42,7 @@ from tracejit.trace.recording.decisions import Failed
 from tracejit.trace.recording.events import write_arguments
 from tracejit.trace.recording.generators import RecordedGenerator
 from tracejit.trace.recording.left_behind import put_numbers
+from tracejit.trace.recording.made_arrays import MadeArrays
 from tracejit.trace.recording.mutable_attributes import (
     Attribute,
     Escaped,
@@ -49,7 +50,7 @@ from tracejit.trace.recording.mutable_attributes import (
 )
 from tracejit.trace.recording.record import Recording
 from tracejit.trace.recording.recorded_matrix import RecordedMatrix
-from tracejit.trace.recording.reruns import MustKeepApart, MustNotFork, Refused
+from tracejit.trace.recording.reruns import MustKeepApart, MustNotFork, Refused, WrittenArray
 from tracejit.trace.source.files import origin_of
 from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
@@ -98,13 +99,22 @@ class Tracer:
         except (MustNotFork, Refused) as error:  # the latter from what the user's `with` ends by
             self.findings.forks, self.findings.merged = None, str(error)
             request = request._replace(forced=())  # the decisions are others now
+        except WrittenArray as error:
+            assert self.findings.written is not None
+            self.findings.written.add(error.line)
+            self.findings.forks = None if self.findings.forks is None else {}
+            request = request._replace(forced=())
         except NotForAllSteps:
             self.findings.rolls_sizes = False
         except TracejitError as error:
             alone = threading.active_count() == 1 or request.sizes is not None
-            if error.row != "random" or alone or not tries:
+            if error.row == "random" and not alone and tries:
+                tries -= 1
+            elif self.findings.written and request.sizes is None:
+                self.findings.written = None
+                request = request._replace(forced=())
+            else:
                 raise
-            tries -= 1
         self._begin_again(request)
         return self._tried(request, tries)
 
@@ -227,6 +237,7 @@ class Tracer:
         recording.as_written = self.findings.as_written
         recording.keeps_apart = self.findings.keeps_apart
         recording.forks = self.findings.forks
+        recording.made_arrays = MadeArrays(self.findings.written)
         recording.rolls_sizes = self.findings.rolls_sizes and sizes is None
         recording.use_sizes(sizes)
         loan = loan_to(recording, captures)

@@ -58,6 +58,9 @@ def method_of_array(called: Any) -> Callable[..., Any] | None:
     def call(*args: Any, **kwargs: Any) -> Any:
         if recorded_argument(*args, *kwargs.values()) is None:
             return called(*args, **kwargs)
+        recording = current_recording()
+        if recording is not None and name in ("fill", "put"):
+            recording.made_arrays.write(array)
         return getattr(as_tensor(array), name)(*args, **kwargs)
 
     return call

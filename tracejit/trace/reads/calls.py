@@ -541,6 +541,8 @@ class Calls(Writes):
             answer = called(*args, **kwargs)
             if type(answer) in PLAIN_KINDS:
                 return answer
+            if type(answer) is np.ndarray:
+                return self.made_array(answer) if is_new(answer) else answer
             return self.made(answer) if is_new(answer) else answer
 
         return call

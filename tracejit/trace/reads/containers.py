@@ -253,6 +253,7 @@ class Containers(Attributes):
         value = recorded_item(array, key)
         if not (type(value) is np.ndarray and value.base is not None):
             self.hand(array, mixed=type(value) in TENSORS)
+            return self.made_array(value) if type(value) is np.ndarray else value
         return value
 
     def _of_class_by_item(self, cls: type, key: Any) -> Any:
@@ -465,8 +466,9 @@ class Containers(Attributes):
         result = function(*beside_twins(operands))
         is_array = type(result) is np.ndarray and result.base is None
         is_kept = any(result is one for one in operands)
-        is_new = (is_array or type(result) in CONTAINERS) and not is_kept
-        return self.made(result) if is_new else result
+        if is_kept or not (is_array or type(result) in CONTAINERS):
+            return result
+        return self.made_array(result) if is_array else self.made(result)
 
     def _by_method(self, name: str, operands: tuple[Any, ...]) -> Any:
         """The answer of the user's method for an operation; NotImplemented where C has it."""

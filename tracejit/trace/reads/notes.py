@@ -59,9 +59,10 @@ from tracejit.trace.guards.guards import (
 from tracejit.trace.guards.reads import answers_once, is_foreign_module, module_name
 from tracejit.trace.recording.before import Before, Walks
 from tracejit.trace.recording.mutable_attributes import NUMBERS, Escaped, Loan, dict_of
+from tracejit.trace.recording.record import current_recording
 from tracejit.trace.structure.draws import is_random
 from tracejit.trace.structure.wrapped import is_of_dask
-from tracejit.trace.tensor.tensor import TENSORS
+from tracejit.trace.tensor.tensor import TENSORS, Tensor
 
 MISSING = type("Missing", (), {"__repr__": lambda self: "missing"})()
 _BOUND = (BuiltinFunctionType, MethodWrapperType, MethodType)
@@ -292,6 +293,13 @@ class Notes:
         if id(o) not in self.known and not is_plain(type(o)):
             self.made_here[id(o)] = o
         return o
+
+    def made_array(self, array: np.ndarray, /) -> Any:
+        """Know an array to be made by the recording; answer it, or what is recorded of it."""
+        recording = current_recording()
+        if recording is not None and recording.made_arrays.is_recorded(array):
+            return np.copy(Tensor(recording.lift(array), recording))
+        return self.made(array)
 
     def let_go(self) -> None:
         """Forget what the recording has made and nobody else holds any more."""

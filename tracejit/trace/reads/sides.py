@@ -419,6 +419,9 @@ class SideReader(Forking):
 
     def _allow_change(self, o: Any) -> None:
         if type(o) not in TENSORS and not self.is_inside(o):
+            recording = current_recording()
+            if recording is not None:
+                recording.made_arrays.write(o)
             self.refuse("it changes an object that it did not make")
 
     # Calls

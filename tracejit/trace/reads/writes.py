@@ -30,7 +30,10 @@ from tracejit.trace.reads.containers import (
 )
 from tracejit.trace.reads.notes import MISSING, is_plain, is_users
 from tracejit.trace.recording.before import Before
+from tracejit.trace.recording.made_arrays import MadeArrays
 from tracejit.trace.recording.mutable_attributes import NUMBERS, Loan, dict_of
+from tracejit.trace.recording.record import current_recording
+from tracejit.trace.tensor.namespaces import recorded_argument
 
 _SETTERS = "__setattr__", "fset", "__set__"
 _DELETERS = "__delattr__", "fdel", "__delete__"
@@ -165,6 +168,9 @@ class Writes(Containers):
     def _stored_items(self, o: Any) -> Any:
         if isinstance(o, np.ndarray):
             self.keep_contents(o)
+            recording = current_recording()
+            if recording is not None and recording.made_arrays.has(o):
+                return StoredArray(o, recording.made_arrays)
         elif type(o) in (list, dict, deque):
             return o if self.is_own(o) else StoredItems(self, o)
         elif not self.is_made(o) or is_users(type(o)):
@@ -250,6 +256,32 @@ class StoredItems:
         else:
             self._reads.change(self._o)
         del self._o[key]
+
+
+class StoredArray:
+    """A plain array of the function's while elements of it are assigned or changed: something
+    recorded cannot be put into it, nor at a place that is."""
+
+    __slots__ = ("_array", "_made")
+
+    def __init__(self, array: Any, made: MadeArrays) -> None:
+        """`array` is one of those `made`."""
+        self._array, self._made = array, made
+
+    def __getitem__(self, key: Any) -> Any:
+        self._check(key)
+        return self._array[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._check(key, value)
+        self._array[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        del self._array[key]
+
+    def _check(self, *given: Any) -> None:
+        if recorded_argument(*given) is not None:
+            self._made.write(self._array)
 
 
 class StoredAttribute:

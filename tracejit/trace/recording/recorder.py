@@ -26,6 +26,7 @@ from tracejit.ops.control.marker_ops import IDENTITY
 from tracejit.ops.elementwise.python_numbers import CONVERSIONS
 from tracejit.ops.elementwise.weak import SIZE
 from tracejit.support.errors import TracejitError, Where, fail, shape_row
+from tracejit.trace.recording.made_arrays import MadeArrays
 from tracejit.trace.recording.probes import Probe
 from tracejit.trace.recording.reruns import MustKeepApart
 from tracejit.trace.recording.tape_window import Window
@@ -75,6 +76,7 @@ class Recorder:
         self.moment: Moment | None = None
         self.out_of_order: set[Value] = set()
         self.known: dict[Value, Any] = {}
+        self.made_arrays = MadeArrays()
         self.shared: set[Value] = set()
         self.is_torn = False
         self.exact = False

@@ -10,6 +10,9 @@ from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.step_sizes import NotForAllSteps
 from tracejit.trace.source import places
 
+Line = tuple[str, int]
+"""The name of a file, and the number of a line."""
+
 
 class Recorded(NamedTuple):
     """The words for how a condition or loop is recorded: `each` as it is, `once` as it might be,
@@ -72,6 +75,17 @@ class MustNotFork(BaseException):
     def __init__(self, reason: str = "a number is Python's on one side and NumPy's on another"):
         """No `except Exception` of the user's is meant."""
         super().__init__(reason)
+
+
+class WrittenArray(BaseException):
+    """Something recorded is written to a plain array that a `line` makes: it must be
+    recorded, too. No `except Exception` of
+    the user's is meant."""
+
+    def __init__(self, line: Line) -> None:
+        """The function must be recorded again."""
+        super().__init__(line)
+        self.line = line
 
 
 class GivenUp(NamedTuple):

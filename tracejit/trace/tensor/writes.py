@@ -183,6 +183,8 @@ def write_result(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         given = {} if mask is True else {"where": mask}
         return _computed(function, args, kwargs | given | {"out": out, "casting": casting})
     plain = next((one for one in outs if type(one) is np.ndarray), None)
+    if plain is not None:
+        carrier._recording.made_arrays.write(plain)
     if plain is not None and is_ufunc and mask is True and len(outs) == 1:
         _refuse(call, plain, carrier._handle(function, tuple(args), kwargs))
     targets = [None if one is None else target_of(one, call) for one in outs]
@@ -240,9 +242,11 @@ def write_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> None:
     """ufunc.at(x, index, operand)."""
     call = f"np.{ufunc.__name__}.at"
     recorded = next(one for one in (x, index, *operand) if is_recorded(one))
-    if type(x) is np.ndarray and recorded._recording.gives_numbers():
-        ufunc.at(x, *map(_numbers, (index, *operand)))
-        return
+    if type(x) is np.ndarray:
+        if recorded._recording.gives_numbers():
+            ufunc.at(x, *map(_numbers, (index, *operand)))
+            return
+        recorded._recording.made_arrays.write(x)
     x = target_of(x, call)
     x._write(with_at(ufunc, x, index, *operand), call)
 
@@ -261,6 +265,7 @@ def _into(function: Any) -> Callable[[Callable[..., None]], Callable[..., None]]
                 if recorded._recording.gives_numbers():
                     function(x, *map_tree(_numbers, args), **map_tree(_numbers, kwargs))
                     return
+                recorded._recording.made_arrays.write(x)
             write(x, *args, **kwargs)
 
         answer(function, call)
