@@ -64,7 +64,7 @@ def _making(cls: type) -> Callable[..., Any]:
                 shape = _implied(form, names, one, two)
             matrix = RecordedMatrix.of_parts(cls, names, (data, one, two), shape)
         else:
-            problem = "the places of zeros in an array are not known while it is being recorded"
+            problem = "the places of zeros in an array are not known while the function is recorded"
             fix = "give the data and their places: (data, (rows, columns))."
             raise _refused(cls.__name__, problem, fix)
         operands = matrix.operands
