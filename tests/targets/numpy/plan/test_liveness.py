@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
+import tracejit as tj
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.printer import parse_graph
 from tracejit.ops.base.op import OPS
@@ -58,3 +62,23 @@ def test_reads_are_listed_once_for_each_place(graph: Graph) -> None:
     assert [value.name for value in read_values(last, set())] == ["c", "c"]
     names = [value.name for value in read_values(last, set(graph.nodes[:3]))]
     assert sorted(names) == ["a", "a", "b", "b", "c", "c", "x", "x", "x", "x"]
+
+
+def test_what_the_lists_of_a_loop_hold_lives_as_long_as_they_do() -> None:
+    """The first step hands on an array from outside: the derivative reads it in its list."""
+
+    def program(w: Any, a: Any) -> Any:
+        u, v = w * 1.0, a[1]
+        for row in a:
+            v = np.tanh(v * row + u)
+            u = np.tanh(np.tanh(a[0]) * a[2])[::-1]
+            if u[1] > 2.0:
+                break
+        return np.sum(u * v)
+
+    rng = np.random.default_rng(3)
+    w, a, direction = rng.normal(size=300), rng.normal(size=(12, 300)), rng.normal(size=(12, 300))
+    _, slopes = tj.value_and_grad(program, argnums=1)(w, a)
+    step = 1e-6 * direction
+    slope = (program(w, a + step) - program(w, a - step)) / 2e-6
+    np.testing.assert_allclose(np.sum(slopes * direction), slope, rtol=1e-6)
