@@ -30,7 +30,7 @@ WITHOUT_RULES = {
         ("matrix_part", "matrix_size", "has_places_once"), "is of an object that has no batch"
     ),
     **dict.fromkeys(
-        ("entry_lines", "sparse_factors", "iterated_solve", "converged_solve"),
+        ("entry_lines", "sparse_factors", "iterated_solve", "converged_solve", "sparse_expm_slope"),
         "is of one matrix: of several, one after the other",
     ),
     "leave": "stands in joined graphs alone, which are not batched",
