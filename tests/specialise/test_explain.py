@@ -252,3 +252,18 @@ def test_many_values_that_were_read_are_counted() -> None:
     compiled = tj.function(lambda x: x * sum(table.values()))
     compiled(np.ones(3))
     assert "table['rate_7'] and 12 more." in compiled.explain()
+
+
+def test_a_condition_in_a_loop_is_told() -> None:
+    def filtered(x: Any) -> Any:
+        level = 0.0
+        for k in range(100):
+            level = 0.5 * level + x[k]
+            if level > 1.0:
+                level = np.sin(level)
+        return level
+
+    compiled = tj.function(filtered)
+    compiled(np.linspace(0.0, 1.0, 100))
+    assert "for t in range(100):" in compiled.source
+    assert "has both sides of `if level > 1.0:` (filtered:4)." in compiled.explain()

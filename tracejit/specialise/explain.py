@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from tracejit.compiler.kernel import Kernel
 from tracejit.explorer.guard_costs import seconds_of
 from tracejit.explorer.story import Story
+from tracejit.ir.subgraph import every_node
 from tracejit.ops.control.branches import DECIDE
 from tracejit.ops.control.control_flow import is_condition
 from tracejit.runtime.dispatch import Entry
@@ -167,9 +168,9 @@ def loops_recorded(entry: Entry, kernel: str) -> Iterator[str]:
 
 
 def conditions_recorded(entry: Entry, kernel: str) -> Iterator[str]:
-    """The conditions of Python's of which a kernel has both sides, outside of its loops."""
+    """The conditions of Python's of which a kernel has both sides, in its loops too."""
     recordings = [trace.one.recording for trace in entry.traces.traces]
-    nodes = [node for one in recordings for node in one.graph.nodes[: one.forward]]
+    nodes = [node for one in recordings for node in every_node(one.graph.nodes[: one.forward])]
     counted = Counter(node.where for node in nodes if is_condition(node) and node.where is not None)
     for where, count in [*counted.items()][:MOST_LINES]:
         times = f", {count} times" if count > 1 else ""
