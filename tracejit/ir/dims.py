@@ -65,10 +65,16 @@ class Dim:
         return total
 
     @property
+    def place(self) -> int:
+        """The place of its first symbol among those of all sizes."""
+        index: int = self.key[0][0][0]
+        return index
+
+    @property
     def symbol(self) -> Any:
         """The free dimension that this is, and nothing more."""
         if len(self.key) == 1 and self.key[0][1] == 1 and len(self.key[0][0]) == 1:
-            symbol = self.sizes.symbols[self.key[0][0][0]]
+            symbol = self.sizes.symbols[self.place]
             return symbol if symbol.definition is None else None
         return None
 

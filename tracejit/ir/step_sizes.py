@@ -52,7 +52,7 @@ class StepSizes(Sizes):
         around it, `most` is the greatest."""
         dim = self.symbol(0, "t", 0)
         dim.symbol.most = (most or length) - 1
-        self.last[dim.key[0][0][0]] = length - 1
+        self.last[dim.place] = length - 1
         return dim
 
     def most(self, size: Any) -> int:

@@ -251,7 +251,7 @@ class Rounds(Turns):
     @property
     def symbol(self) -> int | None:
         """The symbol of sizes that differ in the steps."""
-        return None if self.size is None else self.size.key[0][0][0]
+        return None if self.size is None else self.size.place
 
     @property
     def inputs(self) -> list[Value]:

@@ -136,7 +136,7 @@ class InnerLoop:
             most = max(length, length + stride * symbol.most)
             new = sizes.step(made["length"], most)
             dims = [*dims, new]
-            made["size"] = new.key[0][0][0]
+            made["size"] = new.place
         known: dict[Value, Value] = {}
         extra: dict[Value, None] = {}
         for value in body.inputs[first:-1]:

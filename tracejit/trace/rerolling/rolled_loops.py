@@ -198,7 +198,7 @@ class _Emission:
             returned = [self.taken.get(value, value) for value in self.following]
             outputs = [*returned, *[self._result(slot) for slot in slots]]
             inputs = LoopInputs(self.carried, self.sliced, self.step)
-            symbol = None if self.size is None else self.size.key[0][0][0]
+            symbol = None if self.size is None else self.size.place
             steps = LoopRange(body.length, False, size=symbol)
             made = emit_loop(
                 recording,
